@@ -1,0 +1,363 @@
+package lint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"github.com/symlint/symlint/unwind/symfile"
+)
+
+// Source is an input that can be opened.
+type Source interface {
+	Path() string // as shown
+	Open() (*Input, error)
+}
+
+// Input is an opened input.
+type Input struct {
+	Kind  string // "sym", "elf", "sframe"
+	Data  []byte // decompressed
+	Close func() error
+}
+
+// Runner leads inputs through analyzers.
+type Runner struct {
+	Registry  *Registry
+	Analyzers []*Analyzer
+	// Settings gives the settings for a path; nil = the defaults for every path.
+	Settings func(path string) (*Settings, error)
+	// Known returns the filter of findings that a baseline holds already, for one module; nil = none.
+	Known func(module string) func(*Finding) bool
+	// Keep bounds the findings kept per rule and file; 0 = all. Counts are always complete.
+	Keep int
+	// Jobs bounds how much runs at the same time; 0 = the number of CPUs.
+	Jobs int
+}
+
+// ErrUnsupported is wrapped by the error of inputs whose kind no analyzer reads.
+var ErrUnsupported = errors.New("not a Breakpad symbol file")
+
+// minChunk is the least number of bytes worth a goroutine of their own.
+const minChunk = 1 << 20
+
+// Run checks the sources and hands each result to each, in the order of the sources whatever the number of jobs.
+// It stops early when each returns an error or the context ends.
+func (r *Runner) Run(ctx context.Context, sources []Source, each func(*FileResult) error) (*Summary, error) {
+	jobs := r.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tokens := make(chan struct{}, jobs)
+	queue := make(chan chan *FileResult, jobs) // results in order; its length bounds what waits for its turn
+	go func() {
+		defer close(queue)
+		for _, src := range sources {
+			slot := make(chan *FileResult, 1)
+			select {
+			case queue <- slot:
+			case <-ctx.Done():
+				return
+			}
+			go func() { slot <- r.check(src, jobs, tokens) }()
+		}
+	}()
+	sum := new(Summary)
+	var failed error
+	for slot := range queue {
+		res := <-slot
+		if failed == nil {
+			sum.add(res)
+			if failed = each(res); failed != nil {
+				cancel()
+			}
+		}
+		res.Close()
+	}
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	return sum, failed
+}
+
+func (s *Summary) add(f *FileResult) {
+	s.Files++
+	if f.Err != nil {
+		s.Failed++
+	}
+	for v, n := range f.Totals {
+		s.Totals[v] += n
+	}
+	s.Suppressed += f.Suppressed
+}
+
+// check opens and checks one source.
+func (r *Runner) check(src Source, jobs int, tokens chan struct{}) (res *FileResult) {
+	res = &FileResult{Path: src.Path()}
+	tokens <- struct{}{}
+	in, err := src.Open()
+	<-tokens
+	if err != nil {
+		res.Err = err
+		return res
+	}
+	res.closeInput = in.Close
+	res.Kind = in.Kind
+	if in.Kind != "sym" {
+		res.Err = fmt.Errorf("%s: %w: it is an %s file", src.Path(), ErrUnsupported, in.Kind)
+		return res
+	}
+	settings := NewSettings(r.Registry)
+	if r.Settings != nil {
+		if settings, err = r.Settings(src.Path()); err != nil {
+			res.Err = err
+			return res
+		}
+	}
+	if err := r.checkSym(res, in.Data, settings, jobs, tokens); err != nil {
+		res.Err = fmt.Errorf("%s: %w", src.Path(), err)
+	}
+	return res
+}
+
+// CheckSym checks one symbol file in memory.
+func (r *Runner) CheckSym(path string, data []byte, settings *Settings) *FileResult {
+	if settings == nil {
+		settings = NewSettings(r.Registry)
+	}
+	jobs := r.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	res := &FileResult{Path: path, Kind: "sym"}
+	if err := r.checkSym(res, data, settings, jobs, make(chan struct{}, jobs)); err != nil {
+		res.Err = fmt.Errorf("%s: %w", path, err)
+	}
+	return res
+}
+
+func (r *Runner) checkSym(res *FileResult, data []byte, settings *Settings, jobs int, tokens chan struct{}) error {
+	if len(data) > symfile.MaxSize {
+		return fmt.Errorf("%d bytes are more than symlint reads (%d)", len(data), symfile.MaxSize)
+	}
+	module := symfile.FindModule(data)
+	res.Module = ModuleInfo{module.OS, module.Arch, module.ID, module.Name}
+	cuts := symfile.Chunks(data, min(jobs, len(data)/minChunk+1))
+	p, err := r.checkChunks(res.Path, data, module, settings, cuts, tokens)
+	if errors.Is(err, errContext) {
+		whole := []symfile.Chunk{{From: 0, To: len(data), Line: 1}}
+		p, err = r.checkChunks(res.Path, data, module, settings, whole, tokens)
+	}
+	if err != nil {
+		return err
+	}
+	r.conclude(res, p)
+	return nil
+}
+
+// errContext: a chunk holds a record whose meaning hangs on the chunk before it, which healthy files do not.
+var errContext = errors.New("chunk depends on the one before it")
+
+// chunkPass is a chunk with the checkers at work on it.
+type chunkPass struct {
+	pass     *Pass
+	checkers []Checker
+	err      error
+}
+
+func (r *Runner) checkChunks(path string, data []byte, module symfile.ModuleEntry, settings *Settings, cuts []symfile.Chunk,
+	tokens chan struct{}) (*Pass, error) {
+	chunks := make([]chunkPass, len(cuts))
+	var wg sync.WaitGroup
+	for i, cut := range cuts {
+		wg.Go(func() {
+			tokens <- struct{}{}
+			defer func() { <-tokens }()
+			c := &chunks[i]
+			defer func() {
+				if e := recover(); e != nil {
+					c.err = recovered(e)
+				}
+			}()
+			debug.SetPanicOnFault(true) // a mapped file may shrink under us
+			keep := r.Keep
+			if r.Known != nil {
+				keep = 0 // the baseline decides first
+			}
+			c.pass = &Pass{
+				Path: path, Data: data, Module: module, First: i == 0,
+				settings: settings, registry: r.Registry, keep: keep,
+				counts: make([]ruleCount, len(r.Registry.rules)),
+				store:  store{registry: r.Registry},
+			}
+			c.err = c.scan(r.Analyzers, cut)
+		})
+	}
+	wg.Wait()
+	for i := range chunks {
+		if err := chunks[i].err; err != nil {
+			for j := range chunks {
+				if p := chunks[j].pass; p != nil {
+					p.store.close()
+				}
+			}
+			return nil, err
+		}
+	}
+	return finish(chunks)
+}
+
+func finish(chunks []chunkPass) (p *Pass, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = recovered(e)
+		}
+	}()
+	debug.SetPanicOnFault(true)
+	first := &chunks[0]
+	for i := range chunks[1:] {
+		later := &chunks[i+1]
+		for j, c := range first.checkers {
+			c.Merge(later.checkers[j])
+		}
+		first.pass.merge(later.pass)
+	}
+	for _, c := range first.checkers {
+		c.Finish()
+	}
+	return first.pass, nil
+}
+
+func recovered(e any) error {
+	if f, ok := e.(interface{ Addr() uintptr }); ok {
+		return fmt.Errorf("the file changed while it was read (fault at %#x)", f.Addr())
+	}
+	return fmt.Errorf("internal error: %v\n%s", e, debug.Stack())
+}
+
+// scan runs the chunk's records past the checkers.
+func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
+	var byKind [symfile.KindCount][]Checker
+	var irregular []Checker
+	wants := make([]uint32, 0, len(analyzers)) // kinds of the irregular ones, which must not see a record twice
+	for _, a := range analyzers {
+		enabled := false
+		for _, rule := range a.Rules {
+			enabled = enabled || c.pass.Enabled(rule)
+		}
+		ch := a.New(c.pass)
+		c.checkers = append(c.checkers, ch)
+		if !enabled {
+			continue
+		}
+		var mask uint32
+		for _, k := range a.Kinds {
+			byKind[k] = append(byKind[k], ch)
+			mask |= 1 << k
+		}
+		if a.Irregular {
+			irregular = append(irregular, ch)
+			wants = append(wants, mask)
+		}
+	}
+	var s symfile.Scanner
+	s.Reset(c.pass.Data, cut.From, cut.To, cut.Line)
+	rec := s.Record()
+	data := c.pass.Data
+	funcOpen, initOpen := c.pass.First, c.pass.First
+	for s.Next() {
+		switch rec.Kind {
+		case symfile.Func, symfile.Public:
+			funcOpen = true
+		case symfile.StackCFIInit:
+			initOpen = true
+		case symfile.Line, symfile.Inline:
+			if !funcOpen {
+				return errContext
+			}
+		case symfile.StackCFI:
+			if !initOpen {
+				return errContext
+			}
+		}
+		if len(rec.Problems) != 0 || rec.EOL != 1 {
+			for i, ch := range irregular {
+				if wants[i]>>rec.Kind&1 == 0 {
+					ch.Record(rec)
+				}
+			}
+		}
+		for _, ch := range byKind[rec.Kind] {
+			ch.Record(rec)
+		}
+		c.pass.Index.Add(rec, data)
+	}
+	return nil
+}
+
+// conclude turns what the passes know into the result.
+func (r *Runner) conclude(res *FileResult, p *Pass) {
+	names := symfile.NewNames(p.Data, &p.Index)
+	if r.Known != nil {
+		p.applyBaseline(res, r.Known(res.Module.Name), r.Keep, names)
+	}
+	for k := symfile.Kind(0); k < symfile.KindCount; k++ {
+		if n := p.Index.Counts[k]; n > 0 && k != symfile.Blank {
+			res.Records = append(res.Records, RecordCount{k.String(), n})
+		}
+	}
+	res.Coverage = p.Coverage
+	for i := range p.counts {
+		c := &p.counts[i]
+		n := 0
+		for v, k := range c.findings {
+			res.Totals[v] += k
+			n += k
+		}
+		if n > 0 {
+			res.Rules = append(res.Rules, RuleCount{r.Registry.rules[i], n, c.records})
+		}
+	}
+	res.findings = &p.store
+	res.names = names
+}
+
+// applyBaseline drops the findings that are known and counts the rest anew.
+func (p *Pass) applyBaseline(res *FileResult, known func(*Finding) bool, keep int, names *symfile.Names) {
+	old := p.store
+	p.store = store{registry: p.registry}
+	clear(p.counts)
+	for f, err := range old.all() {
+		if err != nil {
+			p.store.err = err
+			break
+		}
+		nameFunction(f, names)
+		if known(f) {
+			res.Suppressed++
+			continue
+		}
+		c := &p.counts[p.registry.Index(f.Rule)]
+		c.findings[f.Severity]++
+		c.records += f.Count
+		if keep > 0 && c.kept >= keep {
+			continue
+		}
+		c.kept++
+		p.store.add(*f)
+	}
+	old.close()
+}
+
+// nameFunction fills in the function at the finding's address.
+func nameFunction(f *Finding, names *symfile.Names) {
+	if f.Function == "" && f.HasAddress && names != nil {
+		f.Function = string(bytes.ToValidUTF8(names.At(f.Address), []byte("\ufffd")))
+	}
+}

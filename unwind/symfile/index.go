@@ -1,0 +1,177 @@
+package symfile
+
+import "slices"
+
+// Index is the skeleton of a symbol file: its ranges and where their records stand, without names, lines or rules,
+// which are read from the text when they are wanted. Entries are in file order.
+type Index struct {
+	Module  ModuleEntry
+	Funcs   []FuncEntry
+	Publics []PublicEntry
+	Inits   []InitEntry
+	Wins    []WinEntry
+	Counts  [KindCount]int
+}
+
+// ModuleEntry is the first MODULE record.
+type ModuleEntry struct {
+	OS, Arch, ID, Name string
+	Line               int // 0 if there is none
+	Off                uint32
+}
+
+// FuncEntry is a FUNC record.
+type FuncEntry struct {
+	Addr, Size uint64
+	Off        uint32 // of the record in the file
+	Line       uint32 // 1-based
+	ParamSize  uint32
+	Multiple   bool
+	Lines      bool // a line record follows it
+}
+
+// End is the first address behind the function; it wraps for a damaged record.
+func (f *FuncEntry) End() uint64 { return f.Addr + f.Size }
+
+// PublicEntry is a PUBLIC record.
+type PublicEntry struct {
+	Addr     uint64
+	Off      uint32
+	Line     uint32
+	Multiple bool
+}
+
+// InitEntry is a STACK CFI INIT record.
+type InitEntry struct {
+	Addr, Size uint64
+	Off        uint32
+	Line       uint32
+	Deltas     uint32 // STACK CFI records between it and the next INIT
+}
+
+// End is the first address behind the range; it wraps for a damaged record.
+func (e *InitEntry) End() uint64 { return e.Addr + e.Size }
+
+// WinEntry is a STACK WIN record.
+type WinEntry struct {
+	Addr, Size uint64
+	Off        uint32
+	Line       uint32
+	ParamSize  uint32
+	Type       uint8
+	HasProgram bool
+}
+
+// End is the first address behind the range.
+func (e *WinEntry) End() uint64 { return e.Addr + e.Size }
+
+// Add takes a record into the index. Unusable records only count.
+func (x *Index) Add(r *Record, data []byte) {
+	x.Counts[r.Kind]++
+	switch r.Kind {
+	case Line:
+		if n := len(x.Funcs); n > 0 {
+			x.Funcs[n-1].Lines = true
+		}
+		return
+	case StackCFI:
+		if n := len(x.Inits); n > 0 {
+			x.Inits[n-1].Deltas++
+		}
+		return
+	case Module:
+		if x.Module.Line == 0 {
+			x.Module = parseModule(data[r.Text.Off:r.Text.End])
+			x.Module.Line, x.Module.Off = r.Line, uint32(r.Span.Off)
+		}
+		return
+	}
+	if !r.Usable {
+		return
+	}
+	off, line := uint32(r.Span.Off), uint32(r.Line)
+	switch r.Kind {
+	case Func:
+		x.Funcs = append(x.Funcs, FuncEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,
+			ParamSize: uint32(min(r.ParamSize, 1<<32-1)), Multiple: r.Multiple})
+	case Public:
+		x.Publics = append(x.Publics, PublicEntry{Addr: r.Addr, Off: off, Line: line, Multiple: r.Multiple})
+	case StackCFIInit:
+		x.Inits = append(x.Inits, InitEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line})
+	case StackWin:
+		x.Wins = append(x.Wins, WinEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,
+			ParamSize: uint32(r.ParamSize), Type: uint8(min(r.Win.Type, 255)), HasProgram: r.Win.HasProgram != 0})
+	}
+}
+
+// Merge appends the index of the part of the file that follows.
+func (x *Index) Merge(later *Index) {
+	if x.Module.Line == 0 {
+		x.Module = later.Module
+	}
+	x.Funcs = append(x.Funcs, later.Funcs...)
+	x.Publics = append(x.Publics, later.Publics...)
+	x.Inits = append(x.Inits, later.Inits...)
+	x.Wins = append(x.Wins, later.Wins...)
+	for k := range x.Counts {
+		x.Counts[k] += later.Counts[k]
+	}
+}
+
+// parseModule splits the text behind the MODULE keyword: os arch id name.
+func parseModule(text []byte) (m ModuleEntry) {
+	fields := [...]*string{&m.OS, &m.Arch, &m.ID}
+	for _, f := range fields {
+		text = trimBlanks(text)
+		n := 0
+		for n < len(text) && !isBlank(text[n]) {
+			n++
+		}
+		*f, text = string(text[:n]), text[n:]
+	}
+	m.Name = string(trimBlanks(text))
+	return m
+}
+
+func trimBlanks(text []byte) []byte {
+	for len(text) > 0 && isBlank(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+// Range is a half-open interval of addresses with the position of its record in one of the index's slices.
+type Range struct {
+	Start, End uint64
+	Index      int32
+}
+
+// SortedRanges returns the ranges of n records ordered by start, then by position in the file. Ranges that are empty
+// or wrap are left out. Records that stand in order already are not sorted again.
+func SortedRanges(n int, at func(i int) (start, size uint64)) []Range {
+	out := make([]Range, 0, n)
+	sorted := true
+	for i := range n {
+		start, size := at(i)
+		end := start + size
+		if size == 0 || end < start {
+			continue
+		}
+		if len(out) > 0 && out[len(out)-1].Start > start {
+			sorted = false
+		}
+		out = append(out, Range{start, end, int32(i)})
+	}
+	if !sorted {
+		slices.SortStableFunc(out, func(a, b Range) int {
+			switch {
+			case a.Start < b.Start:
+				return -1
+			case a.Start > b.Start:
+				return 1
+			}
+			return 0
+		})
+	}
+	return out
+}
