@@ -55,6 +55,11 @@ const (
 	Crashes                  // the process dies
 )
 
+var impactNames = [...]string{"unaffected", "degraded", "loses", "rejects", "crashes"}
+
+// String returns the name used in documentation and JSON.
+func (i Impact) String() string { return impactNames[i] }
+
 // Effect is what one consumer does with a defect.
 type Effect struct {
 	Impact Impact

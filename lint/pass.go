@@ -33,6 +33,8 @@ type Checker interface {
 type Pass struct {
 	Path string
 	Data []byte
+	// Encoding is the Encoding of the Input: what Data was before it became UTF-8.
+	Encoding string
 	// Module is the MODULE record, known before the scan begins; its Line is 0 if the file has none.
 	Module symfile.ModuleEntry
 	// First tells the chunk at the beginning of the file.
@@ -42,6 +44,7 @@ type Pass struct {
 	// Coverage is set by whoever measures it, in Finish.
 	Coverage *Coverage
 
+	ranges   ranges
 	settings *Settings
 	registry *Registry
 	keep     int // findings kept per rule; 0 = all
@@ -69,6 +72,33 @@ type Spot struct {
 // At is the spot of a rule in a record, the culprit being a part of it.
 func At(rule *Rule, r *symfile.Record, culprit symfile.Span) Spot {
 	return Spot{Rule: rule, Line: r.Line, Record: r.Span, Culprit: culprit}
+}
+
+// ranges are the index's ranges in order, made when first asked for.
+type ranges struct{ funcs, inits, wins []symfile.Range }
+
+// FuncRanges returns the FUNC ranges of the whole file in order of address. For Finish only.
+func (p *Pass) FuncRanges() []symfile.Range {
+	if x := p.Index.Funcs; p.ranges.funcs == nil {
+		p.ranges.funcs = symfile.SortedRanges(len(x), func(i int) (uint64, uint64) { return x[i].Addr, x[i].Size })
+	}
+	return p.ranges.funcs
+}
+
+// InitRanges returns the STACK CFI INIT ranges of the whole file in order of address. For Finish only.
+func (p *Pass) InitRanges() []symfile.Range {
+	if x := p.Index.Inits; p.ranges.inits == nil {
+		p.ranges.inits = symfile.SortedRanges(len(x), func(i int) (uint64, uint64) { return x[i].Addr, x[i].Size })
+	}
+	return p.ranges.inits
+}
+
+// WinRanges returns the STACK WIN ranges of the whole file in order of address. For Finish only.
+func (p *Pass) WinRanges() []symfile.Range {
+	if x := p.Index.Wins; p.ranges.wins == nil {
+		p.ranges.wins = symfile.SortedRanges(len(x), func(i int) (uint64, uint64) { return x[i].Addr, x[i].Size })
+	}
+	return p.ranges.wins
 }
 
 // Consumers are the consumers the run judges by.

@@ -20,9 +20,14 @@ type Source interface {
 
 // Input is an opened input.
 type Input struct {
-	Kind  string // "sym", "elf", "sframe"
-	Data  []byte // decompressed
-	Close func() error
+	Kind string // "sym", "elf", "sframe"
+	Data []byte // decompressed, text as UTF-8
+	// Encoding is what text was before it became UTF-8: "UTF-16LE" or "UTF-16BE"; "" if it was left alone.
+	Encoding string
+	// Err is why Data ends before the input does, such as a damaged archive. What is there is checked all the same,
+	// and the result carries the error.
+	Err   error
+	Close func() error // may be nil
 }
 
 // Runner leads inputs through analyzers.
@@ -41,6 +46,9 @@ type Runner struct {
 
 // ErrUnsupported is wrapped by the error of inputs whose kind no analyzer reads.
 var ErrUnsupported = errors.New("not a Breakpad symbol file")
+
+// kindNames are the kinds of input as prose calls them.
+var kindNames = map[string]string{"elf": "ELF", "sframe": "SFrame"}
 
 // minChunk is the least number of bytes worth a goroutine of their own.
 const minChunk = 1 << 20
@@ -110,7 +118,7 @@ func (r *Runner) check(src Source, jobs int, tokens chan struct{}) (res *FileRes
 	res.closeInput = in.Close
 	res.Kind = in.Kind
 	if in.Kind != "sym" {
-		res.Err = fmt.Errorf("%s: %w: it is an %s file", src.Path(), ErrUnsupported, in.Kind)
+		res.Err = fmt.Errorf("%s:1:1: %w: expected a MODULE record, found an %s file", src.Path(), ErrUnsupported, kindNames[in.Kind])
 		return res
 	}
 	settings := NewSettings(r.Registry)
@@ -120,8 +128,10 @@ func (r *Runner) check(src Source, jobs int, tokens chan struct{}) (res *FileRes
 			return res
 		}
 	}
-	if err := r.checkSym(res, in.Data, settings, jobs, tokens); err != nil {
+	if err := r.checkSym(res, in, settings, jobs, tokens); err != nil {
 		res.Err = fmt.Errorf("%s: %w", src.Path(), err)
+	} else {
+		res.Err = in.Err
 	}
 	return res
 }
@@ -136,23 +146,47 @@ func (r *Runner) CheckSym(path string, data []byte, settings *Settings) *FileRes
 		jobs = runtime.GOMAXPROCS(0)
 	}
 	res := &FileResult{Path: path, Kind: "sym"}
-	if err := r.checkSym(res, data, settings, jobs, make(chan struct{}, jobs)); err != nil {
+	if err := r.checkSym(res, &Input{Data: data}, settings, jobs, make(chan struct{}, jobs)); err != nil {
 		res.Err = fmt.Errorf("%s: %w", path, err)
 	}
 	return res
 }
 
-func (r *Runner) checkSym(res *FileResult, data []byte, settings *Settings, jobs int, tokens chan struct{}) error {
-	if len(data) > symfile.MaxSize {
-		return fmt.Errorf("%d bytes are more than symlint reads (%d)", len(data), symfile.MaxSize)
+// CheckChunks checks one symbol file in memory that is cut as given: a test's means of seeing that findings do not
+// depend on where a file is cut. The cuts follow each other from the file's first byte to its last.
+func (r *Runner) CheckChunks(path string, data []byte, settings *Settings, cuts []symfile.Chunk) *FileResult {
+	if settings == nil {
+		settings = NewSettings(r.Registry)
+	}
+	res := &FileResult{Path: path, Kind: "sym"}
+	module := symfile.FindModule(data)
+	res.Module = ModuleInfo{module.OS, module.Arch, module.ID, module.Name}
+	tokens := make(chan struct{}, 1)
+	p, err := r.checkChunks(path, &Input{Data: data}, module, settings, cuts, tokens)
+	if errors.Is(err, errContext) {
+		whole := []symfile.Chunk{{From: 0, To: len(data), Line: 1}}
+		p, err = r.checkChunks(path, &Input{Data: data}, module, settings, whole, tokens)
+	}
+	if err != nil {
+		res.Err = fmt.Errorf("%s: %w", path, err)
+		return res
+	}
+	r.conclude(res, p)
+	return res
+}
+
+func (r *Runner) checkSym(res *FileResult, in *Input, settings *Settings, jobs int, tokens chan struct{}) error {
+	data := in.Data
+	if uint64(len(data)) > symfile.MaxSize {
+		return fmt.Errorf("%d bytes are more than symlint reads (%d)", len(data), uint32(symfile.MaxSize))
 	}
 	module := symfile.FindModule(data)
 	res.Module = ModuleInfo{module.OS, module.Arch, module.ID, module.Name}
 	cuts := symfile.Chunks(data, min(jobs, len(data)/minChunk+1))
-	p, err := r.checkChunks(res.Path, data, module, settings, cuts, tokens)
+	p, err := r.checkChunks(res.Path, in, module, settings, cuts, tokens)
 	if errors.Is(err, errContext) {
 		whole := []symfile.Chunk{{From: 0, To: len(data), Line: 1}}
-		p, err = r.checkChunks(res.Path, data, module, settings, whole, tokens)
+		p, err = r.checkChunks(res.Path, in, module, settings, whole, tokens)
 	}
 	if err != nil {
 		return err
@@ -171,7 +205,7 @@ type chunkPass struct {
 	err      error
 }
 
-func (r *Runner) checkChunks(path string, data []byte, module symfile.ModuleEntry, settings *Settings, cuts []symfile.Chunk,
+func (r *Runner) checkChunks(path string, in *Input, module symfile.ModuleEntry, settings *Settings, cuts []symfile.Chunk,
 	tokens chan struct{}) (*Pass, error) {
 	chunks := make([]chunkPass, len(cuts))
 	var wg sync.WaitGroup
@@ -191,7 +225,7 @@ func (r *Runner) checkChunks(path string, data []byte, module symfile.ModuleEntr
 				keep = 0 // the baseline decides first
 			}
 			c.pass = &Pass{
-				Path: path, Data: data, Module: module, First: i == 0,
+				Path: path, Data: in.Data, Encoding: in.Encoding, Module: module, First: i == 0,
 				settings: settings, registry: r.Registry, keep: keep,
 				counts: make([]ruleCount, len(r.Registry.rules)),
 				store:  store{registry: r.Registry},
@@ -270,6 +304,7 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 	s.Reset(c.pass.Data, cut.From, cut.To, cut.Line)
 	rec := s.Record()
 	data := c.pass.Data
+	c.pass.Index.Expect = cut.To - cut.From
 	funcOpen, initOpen := c.pass.First, c.pass.First
 	for s.Next() {
 		switch rec.Kind {

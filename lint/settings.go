@@ -108,6 +108,20 @@ func (s *Settings) Severity(g *Registry, r *Rule) Severity {
 	return s.rules[i].effective(r.Severity)
 }
 
+// Enabled reports whether a finding of the rule, of its default or another of its severities, would be reported.
+func (s *Settings) Enabled(g *Registry, r *Rule) bool {
+	i := g.Index(r)
+	if i < 0 {
+		return false
+	}
+	for _, v := range append([]Severity{r.Severity}, r.Also...) {
+		if s.rules[i].effective(v) != Off {
+			return true
+		}
+	}
+	return false
+}
+
 // effective is the severity of a finding that says v; Off if it is not wanted.
 func (x setting) effective(v Severity) Severity {
 	if x.severity != Off {

@@ -5,6 +5,8 @@ import "slices"
 // Index is the skeleton of a symbol file: its ranges and where their records stand, without names, lines or rules,
 // which are read from the text when they are wanted. Entries are in file order.
 type Index struct {
+	// Expect is the number of bytes the records to be added come from, 0 if unknown; slices are sized by it.
+	Expect  int
 	Module  ModuleEntry
 	Funcs   []FuncEntry
 	Publics []PublicEntry
@@ -92,11 +94,17 @@ func (x *Index) Add(r *Record, data []byte) {
 	off, line := uint32(r.Span.Off), uint32(r.Line)
 	switch r.Kind {
 	case Func:
+		if x.Funcs == nil && x.Expect > 1<<20 {
+			x.Funcs = make([]FuncEntry, 0, x.Expect/512) // reserved, not touched: costs nothing where it is too much
+		}
 		x.Funcs = append(x.Funcs, FuncEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,
 			ParamSize: uint32(min(r.ParamSize, 1<<32-1)), Multiple: r.Multiple})
 	case Public:
 		x.Publics = append(x.Publics, PublicEntry{Addr: r.Addr, Off: off, Line: line, Multiple: r.Multiple})
 	case StackCFIInit:
+		if x.Inits == nil && x.Expect > 1<<20 {
+			x.Inits = make([]InitEntry, 0, x.Expect/512)
+		}
 		x.Inits = append(x.Inits, InitEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line})
 	case StackWin:
 		x.Wins = append(x.Wins, WinEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,

@@ -40,10 +40,11 @@ func (n *Names) text(off uint32) []byte { return RecordText(n.data, off) }
 
 // RecordText returns the free text of the record that begins at a byte offset.
 func RecordText(data []byte, off uint32) []byte {
-	var s Scanner
-	s.Reset(data, int(off), int(off)+1, 1)
-	if int(off) >= len(data) || !s.Next() {
+	if int(off) >= len(data) {
 		return nil
 	}
+	var s Scanner
+	s.Reset(data, int(off), int(off)+1, 1)
+	s.Next()
 	return data[s.rec.Text.Off:s.rec.Text.End]
 }

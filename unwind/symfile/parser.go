@@ -13,6 +13,7 @@ func (s *Scanner) slow(r *Record) {
 	r.Kind, r.Multiple, r.OldForm, r.Usable = Unknown, false, false, false
 	r.Addr, r.Size, r.ParamSize, r.Number, r.FileID, r.Origin, r.Nest = 0, 0, 0, 0, 0, 0, 0
 	r.Win = WinFields{}
+	r.TextID = -1
 	end, eol := s.lineEnd(start)
 	r.Span, r.EOL = Span{start, end}, eol
 	r.Text = Span{end, end}
@@ -37,28 +38,34 @@ func (s *Scanner) slow(r *Record) {
 var bom = []byte("\xef\xbb\xbf")
 
 // lineEnd finds the end of the record that begins at start and the length of its terminator: LF, any number of CR
-// before an LF, or a CR alone.
+// before an LF, or a CR alone. It looks no further than the record reaches, whatever the file's line ends are.
 func (s *Scanner) lineEnd(start int) (end, eol int) {
-	rest := s.data[start:]
-	n := bytes.IndexByte(rest, '\n')
-	terminated := n >= 0
-	if !terminated {
-		n = len(rest)
-	}
-	if i := bytes.IndexByte(rest[:n], '\r'); i >= 0 {
-		j := i
-		for j < n && rest[j] == '\r' {
-			j++
+	for p, window := start, 128; p < len(s.data); p, window = p+window, 4<<10 {
+		block := s.data[p:min(p+window, len(s.data))]
+		n := bytes.IndexByte(block, '\n')
+		if n >= 0 {
+			block = block[:n]
 		}
-		if j < n || !terminated {
-			return start + i, 1
+		if i := bytes.IndexByte(block, '\r'); i >= 0 {
+			return p + i, s.crEnd(p + i)
 		}
-		return start + i, n - i + 1
+		if n >= 0 {
+			return p + n, 1
+		}
 	}
-	if !terminated {
-		return start + n, 0
+	return len(s.data), 0
+}
+
+// crEnd returns the length of the terminator that begins with the CR at p.
+func (s *Scanner) crEnd(p int) int {
+	if p >= s.crRun { // a run of CRs is measured once, however many records it ends
+		for s.crRun = p; s.crRun < len(s.data) && s.data[s.crRun] == '\r'; s.crRun++ {
+		}
 	}
-	return start + n, 1
+	if s.crRun < len(s.data) && s.data[s.crRun] == '\n' {
+		return s.crRun + 1 - p
+	}
+	return 1
 }
 
 // lineParser takes one line apart.
@@ -97,8 +104,7 @@ func (p *lineParser) bytes(start, end int) {
 		case c == 0:
 			p.problem(NULByte, "", start+i, start+i+1)
 		case c == '\t':
-			// A separator is reported where it separates; inside a name a TAB is a control character.
-			if p.rec.Text.Off <= start+i && start+i < p.rec.Text.End && p.rec.Kind != StackCFI && p.rec.Kind != StackCFIInit {
+			if p.inName(start + i) {
 				p.problem(ControlByte, "", start+i, start+i+1)
 			} else {
 				p.problem(Tab, "", start+i, start+i+1)
@@ -125,6 +131,15 @@ func (p *lineParser) bytes(start, end int) {
 			return
 		}
 	}
+}
+
+// inName reports whether a position belongs to a name, where a TAB separates nothing.
+func (p *lineParser) inName(at int) bool {
+	switch p.rec.Kind {
+	case File, InlineOrigin, Func, Public:
+		return p.rec.Text.Off <= at && at < p.rec.Text.End
+	}
+	return false
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
@@ -202,6 +217,9 @@ func (p *lineParser) record() {
 		r.Kind = Info
 		p.separator()
 		r.Text = Span{p.pos, p.end}
+		if r.Text.Len() == 0 {
+			p.missing("text")
+		}
 	case "FILE":
 		r.Kind = File
 		r.FileID = p.dec("id", 0)
@@ -251,7 +269,7 @@ func (p *lineParser) missing(field string) {
 
 // name takes the rest of the line as free text.
 func (p *lineParser) name(field string) {
-	if p.skip(); p.pos == p.end {
+	if p.separator(); p.pos == p.end {
 		if !p.bad {
 			p.problem(EmptyName, field, p.end, p.end)
 		}
@@ -260,7 +278,7 @@ func (p *lineParser) name(field string) {
 	p.rec.Text = Span{p.pos, p.end}
 }
 
-// hex reads a hexadecimal field of at most max (a 32- or 64-bit maximum).
+// hex reads a hexadecimal field of at most max (a 16-, 31-, 32- or 64-bit maximum).
 func (p *lineParser) hex(field string, max uint64) uint64 {
 	w := p.word()
 	if w.Len() == 0 {
@@ -315,6 +333,8 @@ func (p *lineParser) hexValue(field string, w Span, max uint64) (uint64, bool) {
 	case v == math.MaxUint64:
 		p.problem(Range64, field, w.Off, w.End)
 		return v, false
+	case v > max && v <= math.MaxUint32 && max == math.MaxUint16:
+		p.problem(Range16, field, w.Off, w.End)
 	case v > max:
 		p.problem(Range32, field, w.Off, w.End)
 	case max == math.MaxUint64 && len(t) > 16, max <= math.MaxUint32 && len(t) > 8:
@@ -394,9 +414,9 @@ func (p *lineParser) decValue(field string, w Span, min int64) (int64, bool) {
 	case neg && -v < min:
 		p.problem(NegativeNumber, field, w.Off, w.End)
 		return -v, false
-	case neg:
+	case neg && v != 0:
 		return -v, true
-	case t[0] == '+':
+	case neg || t[0] == '+':
 		p.problem(Sign, field, w.Off, w.End)
 	case v > math.MaxInt32:
 		p.problem(Range32, field, w.Off, w.End)
@@ -425,17 +445,29 @@ func (p *lineParser) symbol() {
 	}
 	r.Addr = p.hex("address", math.MaxUint64)
 	if r.Kind == Func {
+		if p.nameInstead("size") {
+			return
+		}
 		r.Size = p.hex("size", math.MaxUint32)
 	}
-	// A parameter size that is no number with nothing behind it is a name whose parameter size is missing.
-	if w := p.peek(); w.Len() > 0 && !p.isHex(w) && w.End == p.end && !p.bad && !p.signedHex(w) {
-		p.problem(MissingField, "param_size", w.Off, w.End)
-		p.bad = true
-		p.name("name")
+	if p.nameInstead("param_size") {
 		return
 	}
 	r.ParamSize = p.hex("param_size", math.MaxInt32)
 	p.name("name")
+}
+
+// nameInstead tells a name that stands where a size is due from a damaged size, and takes it.
+func (p *lineParser) nameInstead(field string) bool {
+	w := p.peek()
+	if w.Len() == 0 || p.bad || p.looksNumeric(w) || p.signedHex(w) {
+		return false
+	}
+	p.separator()
+	p.problem(MissingField, field, w.Off, w.End)
+	p.bad = true
+	p.name("name")
+	return true
 }
 
 func (p *lineParser) manyWords(n int) bool {
@@ -468,10 +500,14 @@ func (p *lineParser) signedHex(w Span) bool {
 	return ok
 }
 
-// looksNumeric reports whether a word was meant as a number: it begins with a digit or sign, or is hexadecimal.
+// looksNumeric reports whether a word was meant as a number: it begins with a digit, behind a sign or not, or is
+// hexadecimal.
 func (p *lineParser) looksNumeric(w Span) bool {
 	c := p.data[w.Off]
-	return c >= '0' && c <= '9' || (c == '-' || c == '+') && w.Len() > 1 || p.isHex(w)
+	if (c == '-' || c == '+') && w.Len() > 1 {
+		c = p.data[w.Off+1]
+	}
+	return c >= '0' && c <= '9' || p.isHex(w)
 }
 
 // inlineOrigin: id [file] name. An all-digit word behind the id is the old form's file.
@@ -565,12 +601,15 @@ func (p *lineParser) stack(keyword Span) {
 		for _, x := range [...]struct {
 			name string
 			v    *uint64
+			max  uint64
 		}{
-			{"rva", &r.Addr}, {"code_size", &r.Size}, {"prolog_size", &f.Prolog}, {"epilog_size", &f.Epilog},
-			{"parameter_size", &r.ParamSize}, {"saved_register_size", &f.SavedRegs}, {"local_size", &f.Locals},
-			{"max_stack_size", &f.MaxStack}, {"has_program_string", &f.HasProgram},
+			{"rva", &r.Addr, math.MaxUint32}, {"code_size", &r.Size, math.MaxUint32},
+			{"prolog_size", &f.Prolog, math.MaxUint16}, {"epilog_size", &f.Epilog, math.MaxUint16},
+			{"parameter_size", &r.ParamSize, math.MaxUint32}, {"saved_register_size", &f.SavedRegs, math.MaxUint16},
+			{"local_size", &f.Locals, math.MaxUint32}, {"max_stack_size", &f.MaxStack, math.MaxUint32},
+			{"has_program_string", &f.HasProgram, math.MaxUint32},
 		} {
-			*x.v = p.hex(x.name, math.MaxUint32)
+			*x.v = p.hex(x.name, x.max)
 		}
 		p.name("program")
 	default:
@@ -599,7 +638,7 @@ func (p *lineParser) lineRecord(first Span) {
 			numeric++
 		}
 	}
-	if !(numeric >= 3 || numeric == n && n >= 2 || numeric == n && p.data[first.Off] >= '0' && p.data[first.Off] <= '9') {
+	if p.keywordLike(first) || !(numeric >= 3 || numeric == n && n >= 2 || numeric == n && p.data[first.Off] >= '0' && p.data[first.Off] <= '9') {
 		p.problem(UnknownRecord, "", first.Off, first.End)
 		return
 	}
@@ -611,6 +650,16 @@ func (p *lineParser) lineRecord(first Span) {
 	if p.skip(); p.pos < p.end {
 		p.problem(SurplusField, "", p.pos, p.end)
 	}
+}
+
+// keywordLike tells a word that is no damaged address: without any digit, and not hexadecimal.
+func (p *lineParser) keywordLike(w Span) bool {
+	for _, c := range p.text(w) {
+		if c >= '0' && c <= '9' {
+			return false
+		}
+	}
+	return w.Len() > 2 && !p.isHex(w)
 }
 
 func sortProblems(ps []Problem) {

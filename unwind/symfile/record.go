@@ -77,6 +77,10 @@ type Record struct {
 	// allocates_base_pointer flag), the address-size pairs of INLINE.
 	Text Span
 
+	// TextID numbers the distinct texts of STACK CFI records in the order of their first appearance since the
+	// scanner's Reset: equal numbers are equal texts. -1 where texts are not numbered.
+	TextID int32
+
 	// Problems lists what keeps the record from canonical form, in order of position.
 	Problems []Problem
 }
@@ -121,6 +125,7 @@ const (
 	NoFinalNewline                 // the file ends without a line terminator
 	NegativeNumber                 // a negative decimal where none is allowed
 	LeadingZeroOverrun             // more digits than a consumer reads, although the value is small
+	Range16                        // does not fit the 16 bits in which symbolic keeps some sizes of STACK WIN
 	ProblemCodeCount
 )
 

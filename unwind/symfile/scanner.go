@@ -24,7 +24,10 @@ type Scanner struct {
 	end     int // scan records that begin before end
 	fastEnd int // a line feed stands at or after every position below it
 	line    int
+	crRun   int // end of the last run of CRs that was measured
 	hasCR   bool
+	intern  bool // number the rule texts
+	texts   textTable
 	rec     Record
 }
 
@@ -38,11 +41,14 @@ func NewScanner(data []byte) *Scanner {
 // Reset makes the scanner read the records that begin in data[from:to], of which the first is line number line.
 // The bytes behind to must be there: the last record may need them.
 func (s *Scanner) Reset(data []byte, from, to, line int) {
-	problems := s.rec.Problems[:0]
+	problems, texts := s.rec.Problems[:0], s.texts
 	*s = Scanner{data: data, pos: from, end: to, line: line}
 	s.rec.Problems = problems
+	texts.reset()
+	s.texts = texts
 	s.fastEnd = bytes.LastIndexByte(data[from:to], '\n') + 1 + from
 	s.hasCR = bytes.IndexByte(data[from:to], '\r') >= 0
+	s.intern = to-from >= internMin
 }
 
 // Record returns the current record. It is valid until the next call of Next.
@@ -215,6 +221,32 @@ func (s *Scanner) fastText(r *Record, p int) bool {
 	return true
 }
 
+// fastRules is fastText for STACK CFI, whose texts repeat: a text that was met before needs no look at all.
+func (s *Scanner) fastRules(r *Record, p int) bool {
+	r.TextID = -1
+	if !s.intern {
+		return s.fastText(r, p)
+	}
+	d := s.data
+	h, end := lineHash(d, p)
+	if end <= p {
+		return s.fastText(r, p)
+	}
+	id := s.texts.find(d, h, p, end)
+	if id < 0 {
+		if !plain(d[p:end]) {
+			return s.fastText(r, p)
+		}
+		id = s.texts.add(h, p, end)
+	}
+	r.TextID = id
+	r.Text = Span{p, end}
+	r.Span, r.EOL = Span{s.pos, end}, 1
+	r.Usable = true
+	s.pos = end + 1
+	return true
+}
+
 func (s *Scanner) fastStack(r *Record) bool {
 	d, p := s.data, s.pos
 	if !at(d, p, "STACK CFI ") {
@@ -227,14 +259,14 @@ func (s *Scanner) fastStack(r *Record) bool {
 			return false
 		}
 		size, q := hexField(d, q, 8)
-		if q == 0 || !s.fastText(r, q) {
+		if q == 0 || !s.fastRules(r, q) {
 			return false
 		}
 		r.Kind, r.Addr, r.Size = StackCFIInit, addr, size
 		return true
 	}
 	addr, q := hexField(d, p, 16)
-	if q == 0 || addr == math.MaxUint64 || !s.fastText(r, q) {
+	if q == 0 || addr == math.MaxUint64 || !s.fastRules(r, q) {
 		return false
 	}
 	r.Kind, r.Addr = StackCFI, addr
@@ -362,7 +394,7 @@ func (s *Scanner) fastWin(r *Record, p int) bool {
 			return false
 		}
 	}
-	if v[0] > 4 || v[9] > 1 || !s.fastText(r, p) {
+	if v[0] > 4 || v[9] > 1 || v[3]|v[4]|v[6] > math.MaxUint16 || !s.fastText(r, p) {
 		return false
 	}
 	r.Kind = StackWin
