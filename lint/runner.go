@@ -333,6 +333,7 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 		}
 		c.pass.Index.Add(rec, data)
 	}
+	c.pass.Index.Close()
 	return nil
 }
 

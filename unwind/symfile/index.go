@@ -13,6 +13,8 @@ type Index struct {
 	Inits   []InitEntry
 	Wins    []WinEntry
 	Counts  [KindCount]int
+
+	lines, deltas int // Counts of them when the last FUNC and INIT were added
 }
 
 // ModuleEntry is the first MODULE record.
@@ -67,20 +69,26 @@ type WinEntry struct {
 // End is the first address behind the range.
 func (e *WinEntry) End() uint64 { return e.Addr + e.Size }
 
-// Add takes a record into the index. Unusable records only count.
+// Add takes a record into the index. Unusable records only count. When all have been added, Close completes it.
 func (x *Index) Add(r *Record, data []byte) {
 	x.Counts[r.Kind]++
+	if r.Kind != Line && r.Kind != StackCFI { // by far the most: they count and no more
+		x.add(r, data)
+	}
+}
+
+// Close completes the entries of the last FUNC and INIT.
+func (x *Index) Close() {
+	if n := len(x.Funcs); n > 0 {
+		x.Funcs[n-1].Lines = x.Counts[Line] > x.lines
+	}
+	if n := len(x.Inits); n > 0 {
+		x.Inits[n-1].Deltas = uint32(x.Counts[StackCFI] - x.deltas)
+	}
+}
+
+func (x *Index) add(r *Record, data []byte) {
 	switch r.Kind {
-	case Line:
-		if n := len(x.Funcs); n > 0 {
-			x.Funcs[n-1].Lines = true
-		}
-		return
-	case StackCFI:
-		if n := len(x.Inits); n > 0 {
-			x.Inits[n-1].Deltas++
-		}
-		return
 	case Module:
 		if x.Module.Line == 0 {
 			x.Module = parseModule(data[r.Text.Off:r.Text.End])
@@ -97,6 +105,8 @@ func (x *Index) Add(r *Record, data []byte) {
 		if x.Funcs == nil && x.Expect > 1<<20 {
 			x.Funcs = make([]FuncEntry, 0, x.Expect/512) // reserved, not touched: costs nothing where it is too much
 		}
+		x.Close()
+		x.lines = x.Counts[Line]
 		x.Funcs = append(x.Funcs, FuncEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,
 			ParamSize: uint32(min(r.ParamSize, 1<<32-1)), Multiple: r.Multiple})
 	case Public:
@@ -105,6 +115,8 @@ func (x *Index) Add(r *Record, data []byte) {
 		if x.Inits == nil && x.Expect > 1<<20 {
 			x.Inits = make([]InitEntry, 0, x.Expect/512)
 		}
+		x.Close()
+		x.deltas = x.Counts[StackCFI]
 		x.Inits = append(x.Inits, InitEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line})
 	case StackWin:
 		x.Wins = append(x.Wins, WinEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,
@@ -112,7 +124,7 @@ func (x *Index) Add(r *Record, data []byte) {
 	}
 }
 
-// Merge appends the index of the part of the file that follows.
+// Merge appends the index of the part of the file that follows, both being closed.
 func (x *Index) Merge(later *Index) {
 	if x.Module.Line == 0 {
 		x.Module = later.Module
