@@ -47,7 +47,7 @@ type Pass struct {
 	ranges   ranges
 	settings *Settings
 	registry *Registry
-	keep     int // findings kept per rule; 0 = all
+	keep     int // findings kept per rule and severity; 0 = all
 	counts   []ruleCount
 	store    store
 }
@@ -55,7 +55,7 @@ type Pass struct {
 type ruleCount struct {
 	findings [Error + 1]int
 	records  int
-	kept     int
+	kept     [Error + 1]int
 }
 
 // Spot is where and what a finding is, before anything is said of it.
@@ -135,10 +135,10 @@ func (p *Pass) Report(s Spot, fill func(*Finding)) {
 	c := &p.counts[i]
 	c.findings[severity]++
 	c.records += max(s.Count, 1)
-	if p.keep > 0 && c.kept >= p.keep {
+	if p.keep > 0 && c.kept[severity] >= p.keep {
 		return
 	}
-	c.kept++
+	c.kept[severity]++
 	f := Finding{Rule: s.Rule, Severity: severity, File: p.Path, Effects: *effects, Count: max(s.Count, 1)}
 	p.place(&f, s)
 	fill(&f)
@@ -201,10 +201,10 @@ func (p *Pass) merge(later *Pass) {
 			break
 		}
 		c := &p.counts[p.registry.Index(f.Rule)]
-		if p.keep > 0 && c.kept >= p.keep {
+		if p.keep > 0 && c.kept[f.Severity] >= p.keep {
 			continue
 		}
-		c.kept++
+		c.kept[f.Severity]++
 		p.store.add(*f)
 	}
 	later.store.close()

@@ -99,11 +99,16 @@ type UnknownRuleError struct{ Selector, msg string }
 
 func (e *UnknownRuleError) Error() string { return e.msg }
 
-// Nearest returns the candidate with the smallest edit distance to name, "" when none is close enough to suggest.
+// Nearest returns the candidate with the smallest edit distance to name, "" when none is close enough to suggest. A
+// candidate that begins with name is one step away.
 func Nearest(name string, candidates []string) string {
 	best, bestDist := "", len(name)/3+2
 	for _, c := range candidates {
-		if d := editDistance(name, c); d < bestDist {
+		d := editDistance(name, c)
+		if len(name) > 2 && strings.HasPrefix(c, name) {
+			d = min(d, 1)
+		}
+		if d < bestDist {
 			best, bestDist = c, d
 		}
 	}

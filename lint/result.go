@@ -20,6 +20,8 @@ type RuleCount struct {
 	Rule     *Rule
 	Findings int // findings
 	Records  int // records concerned: the sum of Finding.Count
+	// BySeverity splits Findings up.
+	BySeverity [Error + 1]int
 }
 
 // Coverage measures how much of a module's code is described.
@@ -110,6 +112,7 @@ func NewFileResult(g *Registry, path string, findings ...Finding) *FileResult {
 		c.Rule = x.Rule
 		c.Findings++
 		c.Records += x.Count
+		c.BySeverity[x.Severity]++
 	}
 	for _, c := range counts {
 		if c.Rule != nil {

@@ -36,9 +36,10 @@ type Runner struct {
 	Analyzers []*Analyzer
 	// Settings gives the settings for a path; nil = the defaults for every path.
 	Settings func(path string) (*Settings, error)
-	// Known returns the filter of findings that a baseline holds already, for one module; nil = none.
+	// Known returns the filter of findings that a baseline holds already, for one module, whose name is "" if the input
+	// says none; nil = none.
 	Known func(module string) func(*Finding) bool
-	// Keep bounds the findings kept per rule and file; 0 = all. Counts are always complete.
+	// Keep bounds the findings kept per rule, severity and file; 0 = all. Counts are always complete.
 	Keep int
 	// Jobs bounds how much runs at the same time; 0 = the number of CPUs.
 	Jobs int
@@ -357,7 +358,7 @@ func (r *Runner) conclude(res *FileResult, p *Pass) {
 			n += k
 		}
 		if n > 0 {
-			res.Rules = append(res.Rules, RuleCount{r.Registry.rules[i], n, c.records})
+			res.Rules = append(res.Rules, RuleCount{r.Registry.rules[i], n, c.records, c.findings})
 		}
 	}
 	res.findings = &p.store
@@ -382,10 +383,10 @@ func (p *Pass) applyBaseline(res *FileResult, known func(*Finding) bool, keep in
 		c := &p.counts[p.registry.Index(f.Rule)]
 		c.findings[f.Severity]++
 		c.records += f.Count
-		if keep > 0 && c.kept >= keep {
+		if keep > 0 && c.kept[f.Severity] >= keep {
 			continue
 		}
-		c.kept++
+		c.kept[f.Severity]++
 		p.store.add(*f)
 	}
 	old.close()

@@ -102,19 +102,6 @@ func cmpInt(a, b int64) int {
 	return 0
 }
 
-// merge adds what a later chunk of the same file found.
-func (s *store) merge(later *store) {
-	for f, err := range later.all() {
-		if err != nil && s.err == nil {
-			s.err = err
-		}
-		if err == nil {
-			s.add(*f)
-		}
-	}
-	later.close()
-}
-
 // all yields the findings in order.
 func (s *store) all() iter.Seq2[*Finding, error] {
 	return func(yield func(*Finding, error) bool) {
