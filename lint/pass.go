@@ -176,11 +176,7 @@ func (p *Pass) Location(line int, record, part symfile.Span) Location {
 // RecordAt scans the one record that begins at a byte offset, for findings about records seen earlier.
 func (p *Pass) RecordAt(off uint32, line uint32) *symfile.Record {
 	var s symfile.Scanner
-	end := bytes.IndexByte(p.Data[off:], '\n') + 1 + int(off)
-	if end <= int(off) {
-		end = len(p.Data)
-	}
-	s.Reset(p.Data, int(off), end, int(line))
+	s.Reset(p.Data, int(off), min(int(off)+1, len(p.Data)), int(line))
 	s.Next()
 	return s.Record()
 }

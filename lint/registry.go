@@ -108,7 +108,7 @@ func Nearest(name string, candidates []string) string {
 		if len(name) > 2 && strings.HasPrefix(c, name) {
 			d = min(d, 1)
 		}
-		if d < bestDist {
+		if d < bestDist || d == bestDist && best != "" && len(c) < len(best) {
 			best, bestDist = c, d
 		}
 	}

@@ -109,6 +109,12 @@ func (s *Summary) add(f *FileResult) {
 // check opens and checks one source.
 func (r *Runner) check(src Source, jobs int, tokens chan struct{}) (res *FileResult) {
 	res = &FileResult{Path: src.Path()}
+	defer func() {
+		if e := recover(); e != nil {
+			res.Err = fmt.Errorf("%s: %w", src.Path(), recovered(e))
+		}
+	}()
+	debug.SetPanicOnFault(true) // see checkChunks
 	tokens <- struct{}{}
 	in, err := src.Open()
 	<-tokens
@@ -270,10 +276,16 @@ func finish(chunks []chunkPass) (p *Pass, err error) {
 }
 
 func recovered(e any) error {
-	if f, ok := e.(interface{ Addr() uintptr }); ok {
-		return fmt.Errorf("the file changed while it was read (fault at %#x)", f.Addr())
+	if isFault(e) {
+		return errors.New("the file changed while it was read")
 	}
 	return fmt.Errorf("internal error: %v\n%s", e, debug.Stack())
+}
+
+// isFault tells panics over memory that cannot be read, such as that of a mapped file which has shrunk.
+func isFault(e any) bool {
+	_, ok := e.(interface{ Addr() uintptr })
+	return ok
 }
 
 // scan runs the chunk's records past the checkers.
@@ -392,9 +404,16 @@ func (p *Pass) applyBaseline(res *FileResult, known func(*Finding) bool, keep in
 	old.close()
 }
 
-// nameFunction fills in the function at the finding's address.
+// nameFunction fills in the function at the finding's address. A mapped file that has shrunk has no names.
 func nameFunction(f *Finding, names *symfile.Names) {
-	if f.Function == "" && f.HasAddress && names != nil {
-		f.Function = string(bytes.ToValidUTF8(names.At(f.Address), []byte("\ufffd")))
+	if f.Function != "" || !f.HasAddress || names == nil {
+		return
 	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if e := recover(); e != nil && !isFault(e) {
+			panic(e)
+		}
+	}()
+	f.Function = string(bytes.ToValidUTF8(names.At(f.Address), []byte("\ufffd")))
 }

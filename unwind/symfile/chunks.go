@@ -1,6 +1,9 @@
 package symfile
 
-import "bytes"
+import (
+	"bytes"
+	"runtime/debug"
+)
 
 // Chunk is a part of a file that can be scanned on its own: data[From:To], whose first line is number Line.
 type Chunk struct{ From, To, Line int }
@@ -24,7 +27,15 @@ func Chunks(data []byte, n int) []Chunk {
 		chunks[i] = Chunk{From: from, To: to}
 		if i+1 < len(cuts) { // nothing hangs on the last one's count
 			counts[i] = make(chan int, 1)
-			go func() { counts[i] <- countLines(data[from:to]) }()
+			go func() {
+				n := 0
+				defer func() {
+					recover() // a mapped file has shrunk; whoever scans it next will learn of it
+					counts[i] <- n
+				}()
+				debug.SetPanicOnFault(true)
+				n = countLines(data[from:to])
+			}()
 		}
 	}
 	line := 1

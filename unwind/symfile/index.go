@@ -14,7 +14,8 @@ type Index struct {
 	Wins    []WinEntry
 	Counts  [KindCount]int
 
-	lines, deltas int // Counts of them when the last FUNC and INIT were added
+	funcOpen, initOpen bool // line records belong to the last of Funcs, STACK CFI records to the last of Inits
+	lines, deltas      int  // Counts of them when it was added
 }
 
 // ModuleEntry is the first MODULE record.
@@ -79,11 +80,21 @@ func (x *Index) Add(r *Record, data []byte) {
 
 // Close completes the entries of the last FUNC and INIT.
 func (x *Index) Close() {
-	if n := len(x.Funcs); n > 0 {
-		x.Funcs[n-1].Lines = x.Counts[Line] > x.lines
+	x.closeFunc()
+	x.closeInit()
+}
+
+func (x *Index) closeFunc() {
+	if x.funcOpen {
+		x.Funcs[len(x.Funcs)-1].Lines = x.Counts[Line] > x.lines
+		x.funcOpen = false
 	}
-	if n := len(x.Inits); n > 0 {
-		x.Inits[n-1].Deltas = uint32(x.Counts[StackCFI] - x.deltas)
+}
+
+func (x *Index) closeInit() {
+	if x.initOpen {
+		x.Inits[len(x.Inits)-1].Deltas = uint32(x.Counts[StackCFI] - x.deltas)
+		x.initOpen = false
 	}
 }
 
@@ -95,6 +106,10 @@ func (x *Index) add(r *Record, data []byte) {
 			x.Module.Line, x.Module.Off = r.Line, uint32(r.Span.Off)
 		}
 		return
+	case Func, Public:
+		x.closeFunc()
+	case StackCFIInit:
+		x.closeInit()
 	}
 	if !r.Usable {
 		return
@@ -105,8 +120,7 @@ func (x *Index) add(r *Record, data []byte) {
 		if x.Funcs == nil && x.Expect > 1<<20 {
 			x.Funcs = make([]FuncEntry, 0, x.Expect/512) // reserved, not touched: costs nothing where it is too much
 		}
-		x.Close()
-		x.lines = x.Counts[Line]
+		x.funcOpen, x.lines = true, x.Counts[Line]
 		x.Funcs = append(x.Funcs, FuncEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,
 			ParamSize: uint32(min(r.ParamSize, 1<<32-1)), Multiple: r.Multiple})
 	case Public:
@@ -115,8 +129,7 @@ func (x *Index) add(r *Record, data []byte) {
 		if x.Inits == nil && x.Expect > 1<<20 {
 			x.Inits = make([]InitEntry, 0, x.Expect/512)
 		}
-		x.Close()
-		x.deltas = x.Counts[StackCFI]
+		x.initOpen, x.deltas = true, x.Counts[StackCFI]
 		x.Inits = append(x.Inits, InitEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line})
 	case StackWin:
 		x.Wins = append(x.Wins, WinEntry{Addr: r.Addr, Size: r.Size, Off: off, Line: line,

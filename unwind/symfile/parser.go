@@ -652,14 +652,22 @@ func (p *lineParser) lineRecord(first Span) {
 	}
 }
 
-// keywordLike tells a word that is no damaged address: without any digit, and not hexadecimal.
+// keywordLike tells a word that is no damaged address: without any digit, and with letters that no number has, one if
+// all are upper case, two otherwise.
 func (p *lineParser) keywordLike(w Span) bool {
+	foreign, lower := 0, 0
 	for _, c := range p.text(w) {
 		if c >= '0' && c <= '9' {
 			return false
 		}
+		if c >= 'a' {
+			lower = 1
+		}
+		if c |= 0x20; c < 'a' || c > 'f' {
+			foreign++
+		}
 	}
-	return w.Len() > 2 && !p.isHex(w)
+	return foreign > lower
 }
 
 func sortProblems(ps []Problem) {
