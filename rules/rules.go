@@ -7,7 +7,17 @@ import "github.com/symlint/symlint/lint"
 // families lists the analyzers in the order of the catalogue.
 func families() []*lint.Analyzer {
 	return []*lint.Analyzer{
+		formatFamily,
+		moduleFamily,
 		fileFamily,
+		funcFamily,
+		publicFamily,
+		symbolsFamily,
+		lineFamily,
+		inlineFamily,
+		cfiFamily,
+		winFamily,
+		coverageFamily,
 	}
 }
 
