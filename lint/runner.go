@@ -288,9 +288,12 @@ func isFault(e any) bool {
 	return ok
 }
 
+// longRecord is a length, in bytes, that makes a record worth a look by itself.
+const longRecord = 1 << 10
+
 // scan runs the chunk's records past the checkers.
 func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
-	var byKind [symfile.KindCount][]Checker
+	var byKind, steady [symfile.KindCount][]Checker // steady: without the records that continue a run
 	var irregular []Checker
 	wants := make([]uint32, 0, len(analyzers)) // kinds of the irregular ones, which must not see a record twice
 	for _, a := range analyzers {
@@ -305,8 +308,11 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 		}
 		var mask uint32
 		for _, k := range a.Kinds {
-			byKind[k] = append(byKind[k], ch)
-			mask |= 1 << k
+			if mask |= 1 << k; a.Steady {
+				steady[k] = append(steady[k], ch)
+			} else {
+				byKind[k] = append(byKind[k], ch)
+			}
 		}
 		if a.Irregular {
 			irregular = append(irregular, ch)
@@ -319,10 +325,13 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 	data := c.pass.Data
 	c.pass.Index.Expect = cut.To - cut.From
 	funcOpen, initOpen := c.pass.First, c.pass.First
+	inFunc := false         // line records have a FUNC to belong to
+	last := symfile.Unknown // the kind of the record before, if it was in canonical form
 	for s.Next() {
 		switch rec.Kind {
 		case symfile.Func, symfile.Public:
 			funcOpen = true
+			inFunc = rec.Kind == symfile.Func && rec.Usable
 		case symfile.StackCFIInit:
 			initOpen = true
 		case symfile.Line, symfile.Inline:
@@ -334,7 +343,8 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 				return errContext
 			}
 		}
-		if len(rec.Problems) != 0 || rec.EOL != 1 {
+		regular := len(rec.Problems) == 0 && rec.EOL == 1
+		if !regular {
 			for i, ch := range irregular {
 				if wants[i]>>rec.Kind&1 == 0 {
 					ch.Record(rec)
@@ -343,6 +353,14 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 		}
 		for _, ch := range byKind[rec.Kind] {
 			ch.Record(rec)
+		}
+		if run := regular && (rec.Kind == symfile.Line && inFunc || rec.Kind == symfile.StackCFI); !run || last != rec.Kind || rec.Span.Len() >= longRecord {
+			for _, ch := range steady[rec.Kind] {
+				ch.Record(rec)
+			}
+			if last = rec.Kind; !run {
+				last = symfile.Unknown
+			}
 		}
 		c.pass.Index.Add(rec, data)
 	}

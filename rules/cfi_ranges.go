@@ -327,15 +327,23 @@ func (j *cfiJudge) outsideSymbols() {
 		return // symbols-missing says it all
 	}
 	var g cfiGroup
+	first := ^uint64(0) // the lowest PUBLIC, which names everything behind it
+	if len(j.public) > 0 {
+		first = j.public[0].Start
+	}
+	f := -1 // the last function that begins before the range's end
 	for k := range j.inits {
 		r := &j.inits[k]
-		if i := find(j.funcs, r.End-1); i >= 0 && r.Start < j.funcs[i].End {
+		if r.End-1 >= first {
 			continue
 		}
-		if i := find(j.public, r.End-1); i >= 0 {
-			continue // a PUBLIC names everything behind it
+		if f < 0 || f+1 < len(j.funcs) && j.funcs[f+1].Start < r.End {
+			f = max(f, 0)
+			for f+1 < len(j.funcs) && j.funcs[f+1].Start < r.End {
+				f++
+			}
 		}
-		if j.tombstone(r.Start) {
+		if len(j.funcs) > 0 && j.funcs[f].Start < r.End && r.Start < j.funcs[f].End || j.tombstone(r.Start) {
 			continue
 		}
 		group(&g, &j.p.Index.Inits[r.Index])

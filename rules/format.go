@@ -14,6 +14,7 @@ var formatFamily = &lint.Analyzer{
 		formatNoFinalNewline, formatLineEnding, formatEncoding, formatSpacing, formatBlankLine, formatRecordOrder,
 		formatLongLine, formatErrorBudget,
 	},
+	Steady: true,
 	Kinds: []symfile.Kind{
 		symfile.Unknown, symfile.Blank, symfile.Module, symfile.Info, symfile.File, symfile.InlineOrigin, symfile.Func,
 		symfile.Inline, symfile.Line, symfile.Public, symfile.StackWin, symfile.StackCFIInit, symfile.StackCFI,

@@ -9,7 +9,6 @@ import (
 type formatChecker struct {
 	pass *lint.Pass
 	mute bool // the text is UTF-16: one finding says it all
-	seen [symfile.KindCount]int
 	// busy has a bit for each kind whose records are waited for, canonical or not.
 	busy  uint32
 	block formatBlock
@@ -67,7 +66,6 @@ func (c *formatChecker) Record(r *symfile.Record) {
 	if c.mute {
 		return
 	}
-	c.seen[r.Kind]++
 	// A record that belongs into the open block changes nothing.
 	if (r.Kind == symfile.Line && c.block == blockFunc || r.Kind == symfile.StackCFI && c.block == blockCFI && r.Span.Len() < rustLine) &&
 		len(r.Problems) == 0 && c.busy>>r.Kind&1 == 0 && c.ends.usual(r) {
@@ -139,9 +137,6 @@ func (c *formatChecker) Merge(later lint.Checker) {
 	c.blanks = l.blanks
 	c.order.merge(&l.order)
 	c.budget.merge(&l.budget)
-	for k := range c.seen {
-		c.seen[k] += l.seen[k]
-	}
 	c.cr = l.cr
 	c.block, c.fn = l.block, l.fn
 }

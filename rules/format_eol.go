@@ -70,6 +70,12 @@ func endsInCR(r *symfile.Record) bool {
 // reportLineEnds compares the terminators LF, CR LF and CR CR LF; a CR alone is reported where it stands.
 func (c *formatChecker) reportLineEnds() {
 	e := &c.ends
+	e.n[endLF] = 0 // the records that continue a run were not seen; all of them end in LF
+	rest := e.n[noEnd] + e.n[endCRLF] + e.n[endCRCRLF] + e.n[endCR]
+	for _, n := range c.pass.Index.Counts {
+		e.n[endLF] += n
+	}
+	e.n[endLF] -= rest
 	most := endLF
 	for k := endCRLF; k <= endCRCRLF; k++ {
 		if e.n[k] > e.n[most] || e.n[k] == e.n[most] && e.first[k].line < e.first[most].line {

@@ -48,7 +48,7 @@ func (c *formatChecker) ordinal(r *symfile.Record) int {
 	if r.Kind == symfile.Unknown {
 		return r.Line
 	}
-	return c.seen[r.Kind]
+	return c.pass.Index.Counts[r.Kind] + 1 // which counts the records before this one
 }
 
 // note adds the record to the run of the problem.
@@ -99,7 +99,7 @@ func (c *formatChecker) mergeRuns(l *formatChecker) {
 	c.runs.open = nil
 	joined := func(run problemRun) *problemRun {
 		for i := range old[:n] {
-			if o := &old[i]; o.problemKey == run.problemKey && o.last == c.seen[o.kind] && run.head {
+			if o := &old[i]; o.problemKey == run.problemKey && o.last == c.pass.Index.Counts[o.kind] && run.head {
 				return o
 			}
 		}
@@ -116,7 +116,7 @@ func (c *formatChecker) mergeRuns(l *formatChecker) {
 	var open []problemRun
 	for _, run := range l.runs.open {
 		if run.kind != symfile.Unknown {
-			run.last += c.seen[run.kind]
+			run.last += c.pass.Index.Counts[run.kind]
 		}
 		if o := joined(run); o != nil {
 			o.count += run.count
@@ -128,7 +128,7 @@ func (c *formatChecker) mergeRuns(l *formatChecker) {
 	}
 	for _, o := range old {
 		// A run goes on if the later chunk has no record of the kind or only such as continue it.
-		if o.last == c.seen[o.kind]+l.seen[o.kind] && o.kind != symfile.Unknown {
+		if o.last == c.pass.Index.Counts[o.kind]+l.pass.Index.Counts[o.kind] && o.kind != symfile.Unknown {
 			open = append(open, o)
 		} else {
 			c.reportProblem(&o)

@@ -239,7 +239,9 @@ func (c *winChecker) program(r *symfile.Record) {
 		}
 	}
 	for _, name := range j.numbered {
-		c.register(name).add(r)
+		if g := c.register(name); g != nil {
+			g.add(r)
+		}
 	}
 	d := j.defect
 	if d == nil {
@@ -254,9 +256,15 @@ func (c *winChecker) program(r *symfile.Record) {
 	})
 }
 
+// maxNumbered bounds the numbers that are told apart; there are eight general registers.
+const maxNumbered = 32
+
 func (c *winChecker) register(name string) *winGroup {
 	i := slices.IndexFunc(c.numbered, func(n numberedRegister) bool { return n.name == name })
 	if i < 0 {
+		if len(c.numbered) == maxNumbered {
+			return nil
+		}
 		i = len(c.numbered)
 		c.numbered = append(c.numbered, numberedRegister{name: name})
 	}
@@ -269,7 +277,9 @@ func (c *winChecker) Merge(later lint.Checker) {
 	c.others.merge(&l.others)
 	c.unused.merge(&l.unused)
 	for i := range l.numbered {
-		c.register(l.numbered[i].name).merge(&l.numbered[i].winGroup)
+		if g := c.register(l.numbered[i].name); g != nil {
+			g.merge(&l.numbered[i].winGroup)
+		}
 	}
 	c.params = append(c.params, l.params...)
 }
