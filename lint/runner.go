@@ -189,7 +189,7 @@ func (r *Runner) checkSym(res *FileResult, in *Input, settings *Settings, jobs i
 	}
 	module := symfile.FindModule(data)
 	res.Module = ModuleInfo{module.OS, module.Arch, module.ID, module.Name}
-	cuts := symfile.Chunks(data, min(jobs, len(data)/minChunk+1))
+	cuts := symfile.Cut(data, min(jobs, len(data)/minChunk+1))
 	p, err := r.checkChunks(res.Path, in, module, settings, cuts, tokens)
 	if errors.Is(err, errContext) {
 		whole := []symfile.Chunk{{From: 0, To: len(data), Line: 1}}
@@ -288,12 +288,16 @@ func isFault(e any) bool {
 	return ok
 }
 
+// listeners are the checkers that want a kind of record; steady are those that do without the records that continue a
+// run.
+type listeners struct{ every, steady []Checker }
+
 // longRecord is a length, in bytes, that makes a record worth a look by itself.
 const longRecord = 1 << 10
 
 // scan runs the chunk's records past the checkers.
 func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
-	var byKind, steady [symfile.KindCount][]Checker // steady: without the records that continue a run
+	var byKind [symfile.KindCount]listeners
 	var irregular []Checker
 	wants := make([]uint32, 0, len(analyzers)) // kinds of the irregular ones, which must not see a record twice
 	for _, a := range analyzers {
@@ -309,9 +313,9 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 		var mask uint32
 		for _, k := range a.Kinds {
 			if mask |= 1 << k; a.Steady {
-				steady[k] = append(steady[k], ch)
+				byKind[k].steady = append(byKind[k].steady, ch)
 			} else {
-				byKind[k] = append(byKind[k], ch)
+				byKind[k].every = append(byKind[k].every, ch)
 			}
 		}
 		if a.Irregular {
@@ -319,50 +323,63 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 			wants = append(wants, mask)
 		}
 	}
+	line := cut.Line
+	if line == 0 {
+		line = 1 + symfile.CountLines(c.pass.Data[:cut.From])
+	}
 	var s symfile.Scanner
-	s.Reset(c.pass.Data, cut.From, cut.To, cut.Line)
-	rec := s.Record()
-	data := c.pass.Data
-	c.pass.Index.Expect = cut.To - cut.From
+	s.Reset(c.pass.Data, cut.From, cut.To, line)
+	rec, data, index := s.Record(), c.pass.Data, &c.pass.Index
+	index.Expect = cut.To - cut.From
 	funcOpen, initOpen := c.pass.First, c.pass.First
-	inFunc := false         // line records have a FUNC to belong to
-	last := symfile.Unknown // the kind of the record before, if it was in canonical form
+	inFunc := false        // line records have a FUNC to belong to
+	run := symfile.Unknown // Line or StackCFI while records of that kind follow each other in canonical form
 	for s.Next() {
-		switch rec.Kind {
+		kind := rec.Kind
+		regular := len(rec.Problems) == 0 && rec.EOL == 1
+		if kind == run && regular && rec.Span.Len() < longRecord {
+			for _, ch := range byKind[kind].every {
+				ch.Record(rec)
+			}
+			index.Add(rec, data)
+			continue
+		}
+		run = symfile.Unknown
+		switch kind {
 		case symfile.Func, symfile.Public:
 			funcOpen = true
-			inFunc = rec.Kind == symfile.Func && rec.Usable
+			inFunc = kind == symfile.Func && rec.Usable
 		case symfile.StackCFIInit:
 			initOpen = true
 		case symfile.Line, symfile.Inline:
 			if !funcOpen {
 				return errContext
 			}
+			if kind == symfile.Line && regular && inFunc {
+				run = kind
+			}
 		case symfile.StackCFI:
 			if !initOpen {
 				return errContext
 			}
+			if regular {
+				run = kind
+			}
 		}
-		regular := len(rec.Problems) == 0 && rec.EOL == 1
 		if !regular {
 			for i, ch := range irregular {
-				if wants[i]>>rec.Kind&1 == 0 {
+				if wants[i]>>kind&1 == 0 {
 					ch.Record(rec)
 				}
 			}
 		}
-		for _, ch := range byKind[rec.Kind] {
+		for _, ch := range byKind[kind].every {
 			ch.Record(rec)
 		}
-		if run := regular && (rec.Kind == symfile.Line && inFunc || rec.Kind == symfile.StackCFI); !run || last != rec.Kind || rec.Span.Len() >= longRecord {
-			for _, ch := range steady[rec.Kind] {
-				ch.Record(rec)
-			}
-			if last = rec.Kind; !run {
-				last = symfile.Unknown
-			}
+		for _, ch := range byKind[kind].steady {
+			ch.Record(rec)
 		}
-		c.pass.Index.Add(rec, data)
+		index.Add(rec, data)
 	}
 	c.pass.Index.Close()
 	return nil

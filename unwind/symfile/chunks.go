@@ -1,49 +1,32 @@
 package symfile
 
-import (
-	"bytes"
-	"runtime/debug"
-)
+import "bytes"
 
-// Chunk is a part of a file that can be scanned on its own: data[From:To], whose first line is number Line.
+// Chunk is a part of a file that can be scanned on its own: data[From:To], whose first line is number Line; 0 = not
+// counted yet.
 type Chunk struct{ From, To, Line int }
 
-// Chunks cuts a file into at most n parts of about the same size, at records that open a new block: FUNC, PUBLIC,
-// STACK CFI INIT and STACK WIN.
-func Chunks(data []byte, n int) []Chunk {
-	cuts := []int{0}
+// Cut cuts a file into at most n parts of about the same size, at records that open a new block: FUNC, PUBLIC, STACK
+// CFI INIT and STACK WIN. Only the first one's line is known; CountLines tells the others', and is worth a goroutine
+// for each.
+func Cut(data []byte, n int) []Chunk {
+	chunks := []Chunk{{To: len(data), Line: 1}}
 	for i := 1; i < n; i++ {
-		if p := nextBlock(data, max(len(data)/n*i, cuts[len(cuts)-1]+1)); p > 0 {
-			cuts = append(cuts, p)
+		last := &chunks[len(chunks)-1]
+		if p := nextBlock(data, max(len(data)/n*i, last.From+1)); p > 0 {
+			last.To = p
+			chunks = append(chunks, Chunk{From: p, To: len(data)})
 		}
 	}
-	chunks := make([]Chunk, len(cuts))
-	counts := make([]chan int, len(cuts))
-	for i, from := range cuts {
-		to := len(data)
-		if i+1 < len(cuts) {
-			to = cuts[i+1]
-		}
-		chunks[i] = Chunk{From: from, To: to}
-		if i+1 < len(cuts) { // nothing hangs on the last one's count
-			counts[i] = make(chan int, 1)
-			go func() {
-				n := 0
-				defer func() {
-					recover() // a mapped file has shrunk; whoever scans it next will learn of it
-					counts[i] <- n
-				}()
-				debug.SetPanicOnFault(true)
-				n = countLines(data[from:to])
-			}()
-		}
-	}
-	line := 1
-	for i := range chunks {
-		chunks[i].Line = line
-		if counts[i] != nil {
-			line += <-counts[i]
-		}
+	return chunks
+}
+
+// Chunks is Cut with the lines counted.
+func Chunks(data []byte, n int) []Chunk {
+	chunks := Cut(data, n)
+	for i := range chunks[1:] {
+		c := &chunks[i]
+		chunks[i+1].Line = c.Line + CountLines(data[c.From:c.To])
 	}
 	return chunks
 }
@@ -65,9 +48,9 @@ func nextBlock(data []byte, p int) int {
 	return 0
 }
 
-// countLines counts the line terminators as the scanner sees them: a run of CRs before an LF is one, any other CR run
+// CountLines counts the line terminators as the scanner sees them: a run of CRs before an LF is one, any other CR run
 // one for each CR.
-func countLines(data []byte) int {
+func CountLines(data []byte) int {
 	n := bytes.Count(data, []byte{'\n'})
 	for i := bytes.IndexByte(data, '\r'); i >= 0; {
 		j := i

@@ -27,7 +27,7 @@ func FuzzModule(f *testing.F) {
 			if m.Rejected() != nil && m.Funcs() != 0 {
 				t.Fatal("a rejected file has functions")
 			}
-			lines := countLines(data) + 2
+			lines := CountLines(data) + 2
 			inFile := func(line int) {
 				if line < 1 || line > lines {
 					t.Fatalf("line %d of %d", line, lines)

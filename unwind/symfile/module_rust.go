@@ -42,7 +42,7 @@ func (m *Symbols) loadRust() {
 		return
 	}
 	var s Scanner
-	s.Reset(m.data, start, len(m.data), 1+countLines(m.data[:start]))
+	s.Reset(m.data, start, len(m.data), 1+CountLines(m.data[:start]))
 	for s.Next() {
 		r := s.Record()
 		if r.EOL == 0 {

@@ -3,6 +3,7 @@ package symfile
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -496,4 +497,34 @@ func TestIDTable(t *testing.T) {
 			t.Errorf("%d entries for a few ids", len(table.dense))
 		}
 	}
+}
+
+// Lookups from several goroutines fill the caches at the same time (run with -race).
+func TestConcurrentLookups(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("FILE 0 f\n")
+	const n = 2 * cached
+	for i := range n {
+		fmt.Fprintf(&b, "FUNC %x 10 0 f%d\n%x 10 %d 0\n", 16*i, i, 16*i, i)
+	}
+	for i := range n {
+		fmt.Fprintf(&b, "STACK CFI INIT %x 10 .cfa: %d .ra: 2\n", 16*i, i)
+	}
+	m := Load([]byte(b.String()), Options{})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range n {
+				k := (i*7 + g*13) % n
+				want := fmt.Sprintf("f%d@%x f:%d", k, 16*k, k)
+				if got := look(m, uint64(16*k+3)); got != want {
+					t.Errorf("%q, want %q", got, want)
+				}
+				if r, _ := m.CFI(uint64(16 * k)).Rule(".cfa"); r.Expr != fmt.Sprint(k) {
+					t.Errorf(".cfa %s, want %d", r.Expr, k)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

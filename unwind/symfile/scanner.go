@@ -24,8 +24,7 @@ type Scanner struct {
 	end     int // scan records that begin before end
 	fastEnd int // a line feed stands at or after every position below it
 	line    int
-	crRun   int // end of the last run of CRs that was measured
-	hasCR   bool
+	crRun   int  // end of the last run of CRs that was measured
 	intern  bool // number the rule texts
 	texts   textTable
 	rec     Record
@@ -47,7 +46,6 @@ func (s *Scanner) Reset(data []byte, from, to, line int) {
 	texts.reset()
 	s.texts = texts
 	s.fastEnd = bytes.LastIndexByte(data[from:to], '\n') + 1 + from
-	s.hasCR = bytes.IndexByte(data[from:to], '\r') >= 0
 	s.intern = to-from >= internMin
 }
 
@@ -208,7 +206,7 @@ func (s *Scanner) fastText(r *Record, p int) bool {
 		return false
 	}
 	end, eol := p+n, 1
-	if s.hasCR && d[end-1] == '\r' {
+	if d[end-1] == '\r' {
 		end, eol = end-1, 2
 	}
 	if !plain(d[p:end]) {
