@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 
 	"github.com/symlint/symlint/unwind/postfix"
 )
@@ -151,9 +152,13 @@ func (m *cfiMachine) reset() {
 	m.state(&cfiState{}, 0) // stateBefore
 }
 
+// hashSeed is another in every process, so that nobody can write a file whose texts or states collide.
+var hashSeed = rand.Uint64() | 1
+
 // hashText is a multiply-and-fold hash, eight bytes at a time.
 func hashText(t []byte) uint64 {
-	const k0, k1 = 0x9e3779b97f4a7c15, 0xd6e8feb86659fd93
+	const k1 = 0xd6e8feb86659fd93
+	k0 := hashSeed
 	h := uint64(len(t)) * k0
 	for len(t) >= 16 {
 		hi, lo := bits.Mul64(binary.LittleEndian.Uint64(t)^k1, binary.LittleEndian.Uint64(t[8:])^h)
@@ -249,7 +254,7 @@ func hashRule(target int8, r cfiRule) uint64 {
 		return 0
 	}
 	x := uint64(uint8(target))<<48 | uint64(r.kind)<<40 | uint64(uint8(r.reg))<<32 | uint64(uint32(r.off))
-	hi, lo := bits.Mul64(x^0xd6e8feb86659fd93, 0x9e3779b97f4a7c15)
+	hi, lo := bits.Mul64(x^0xd6e8feb86659fd93, hashSeed)
 	return hi ^ lo
 }
 
@@ -289,7 +294,7 @@ func (m *cfiMachine) placeState(n int32) {
 func (m *cfiMachine) step(from, text int32) (int32, cfiFlags) {
 	key := (uint64(from)<<32 | uint64(uint32(text))) + 1
 	mask := uint64(len(m.steps) - 1)
-	i := key * 0x9e3779b97f4a7c15 >> 32 & mask
+	i := key * hashSeed >> 32 & mask
 	for {
 		s := &m.steps[i]
 		if s.key == key {
@@ -348,7 +353,7 @@ func (m *cfiMachine) addStep(key uint64, from, text int32) (int32, cfiFlags) {
 
 func (m *cfiMachine) placeStep(s cfiStep) {
 	mask := uint64(len(m.steps) - 1)
-	i := s.key * 0x9e3779b97f4a7c15 >> 32 & mask
+	i := s.key * hashSeed >> 32 & mask
 	for m.steps[i].key != 0 {
 		i = (i + 1) & mask
 	}

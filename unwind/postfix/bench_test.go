@@ -48,7 +48,7 @@ func TestEvaluationAllocatesNothing(t *testing.T) {
 			if f := m.Run(bad, env); !f.Failed() {
 				t.Fatal("an unknown name evaluates")
 			}
-		}); n != 0 {
+		}); n != 0 && !raceDetector {
 			t.Errorf("%v: %v allocations", s, n)
 		}
 		if v, state := m.Variable("$x"); v != 1 || state != Assigned {

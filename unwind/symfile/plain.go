@@ -17,18 +17,16 @@ func plain(text []byte) bool {
 	if n == 0 || text[0] == ' ' || text[n-1] == ' ' {
 		return false
 	}
-	var carry uint64 // 0x80 when the byte before the word is a blank
+	var bad, carry uint64 // carry: 0x80 when the byte before the word is a blank
 	i := 0
 	for ; i+8 <= n; i += 8 {
 		w := binary.LittleEndian.Uint64(text[i:])
-		ok, blanks := plainWord(w)
-		if !ok || blanks&(blanks<<8|carry) != 0 {
-			return false
-		}
+		b, blanks := plainWord(w)
+		bad |= b | blanks&(blanks<<8|carry)
 		carry = blanks >> 56
 	}
 	if i == n {
-		return true
+		return bad == 0
 	}
 	var w uint64
 	if n >= 8 { // the last eight bytes: the overlap is judged twice
@@ -43,23 +41,18 @@ func plain(text []byte) bool {
 		}
 		w |= ^uint64(0) << (8 * n) & (0x4141414141414141) // fill with letters
 	}
-	ok, blanks := plainWord(w)
-	return ok && blanks&(blanks<<8|carry) == 0
+	b, blanks := plainWord(w)
+	return bad|b|blanks&(blanks<<8|carry) == 0
 }
 
-// plainWord judges eight bytes; blanks has the high bit of every byte that is a blank.
-func plainWord(w uint64) (ok bool, blanks uint64) {
-	// A byte below 0x20, above 0x7e, or not.
-	if w&highs != 0 {
-		return false, 0
-	}
-	low := (w - ones*0x20) & highs // borrow only ripples out of bytes that are bad themselves
-	del := (w + ones) & highs      // 0x7f + 1 sets the high bit
-	if low|del != 0 {
-		return false, 0
-	}
+// plainWord judges eight bytes: bad is not 0 if one is no printable ASCII, blanks has the high bit of every byte that is
+// a blank (and, harmlessly, of a '!' behind one).
+func plainWord(w uint64) (bad, blanks uint64) {
+	// Below 0x20 the subtraction borrows (and only ripples out of bytes that are bad themselves); 0x7f + 1 sets the
+	// high bit.
+	bad = (w | (w - ones*0x20) | (w + ones)) & highs
 	x := w ^ ones*0x20
-	return true, (x - ones) & ^x & highs
+	return bad, (x - ones) & ^x & highs
 }
 
 // plainPrefix returns how many leading bytes of text are printable ASCII.

@@ -3,6 +3,7 @@ package symfile
 import (
 	"encoding/binary"
 	"math/bits"
+	"math/rand/v2"
 )
 
 // A symbol file has hundreds of thousands of STACK CFI records and a few thousand distinct rule texts. A scanner over a
@@ -27,8 +28,10 @@ type textSlot struct {
 	id   int32
 }
 
+// hashSeed is another in every process, so that nobody can write a file whose texts collide.
+var hashSeed = rand.Uint64() | 1
+
 const (
-	hashSeed = 0x9e3779b97f4a7c15
 	hashMul  = 0xd6e8feb86659fd93
 	newlines = ones * '\n'
 )
@@ -36,17 +39,24 @@ const (
 // lineHash finds the line feed at or behind p and hashes the bytes before it. end is -1 near the end of the data.
 func lineHash(d []byte, p int) (h uint64, end int) {
 	h = hashSeed
-	for ; p+8 <= len(d); p += 8 {
-		w := binary.LittleEndian.Uint64(d[p:])
-		x := w ^ newlines
+	for p+16 <= len(d) {
+		a, b := binary.LittleEndian.Uint64(d[p:]), binary.LittleEndian.Uint64(d[p+8:])
+		x := a ^ newlines
 		if z := (x - ones) & ^x & highs; z != 0 {
 			n := bits.TrailingZeros64(z) &^ 7
-			w &= 1<<n - 1
-			h = (h ^ w ^ uint64(n)) * hashMul
-			return h ^ h>>32, p + n>>3
+			hi, lo := bits.Mul64(a&(1<<n-1)^hashMul, h^uint64(n))
+			return hi ^ lo, p + n>>3
 		}
-		h = (h ^ w) * hashMul
-		h ^= h >> 29
+		x = b ^ newlines
+		if z := (x - ones) & ^x & highs; z != 0 {
+			n := bits.TrailingZeros64(z) &^ 7
+			hi, lo := bits.Mul64(a^hashMul, b&(1<<n-1)^h^uint64(n)<<56)
+			hi, lo = bits.Mul64(hi^lo, hashSeed)
+			return hi ^ lo, p + 8 + n>>3
+		}
+		hi, lo := bits.Mul64(a^hashMul, b^h)
+		h = hi ^ lo
+		p += 16
 	}
 	return 0, -1
 }

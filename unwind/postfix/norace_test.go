@@ -1,0 +1,5 @@
+//go:build !race
+
+package postfix
+
+const raceDetector = false
