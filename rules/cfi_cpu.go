@@ -95,6 +95,15 @@ func guessCPU(data []byte) *arch.CPU {
 	return nil
 }
 
+// literalWord is the word by which literals are judged, in bytes: the larger one where dump_syms gives CPUs of both sizes
+// the same name.
+func (c *cfiCPU) literalWord() int {
+	if c.arch != nil && c.arch.Wide != "" {
+		return 8
+	}
+	return c.word
+}
+
 // known reports whether names can be judged at all.
 func (c *cfiCPU) known() bool { return c.arch != nil }
 

@@ -83,11 +83,12 @@ STACK CFI 1001 .cfa: $rsp 8 8 +
 var cfiArithmetic = &lint.Rule{
 	Name: "cfi-arithmetic", Family: "cfi", Severity: lint.Error,
 	Summary: "an operation divides by zero, aligns to no power of two, or has a literal out of range",
-	Why:     "Breakpad divides without looking: a zero divisor kills the processor with SIGFPE, and with it the crash report of every user. Alignment to a number that is no power of two means one thing to Breakpad and fails in rust-minidump; a literal that does not fit the CPU's word is no number to Breakpad.",
+	Why:     "Breakpad divides without looking: a zero divisor kills the processor with SIGFPE, and with it the crash report of every user. Alignment to a number that is no power of two means one thing to Breakpad and fails in rust-minidump; a literal that does not fit the CPU's word is no number to Breakpad. An offset larger than any stack frame is uninitialised memory that the dumper wrote out.",
 	Effects: essentialRuleEffects,
 	Bad: lint.Example{Line: 6, Text: x64Head + `STACK CFI INIT 1000 40 .cfa: $rsp 8 0 / + .ra: .cfa -8 + ^
 `},
-	Good: goodX64,
+	Good:     goodX64,
+	Evidence: "Google's dump_syms for mips, riscv and arm writes rules such as `.cfa: $sp 94873030992536 +`",
 }
 
 var cfiUnknownRegister = &lint.Rule{

@@ -393,8 +393,8 @@ func (m *cfiMachine) parseExpr(target int, expr []byte) (cfiRule, cfiFlags) {
 	case postfix.UndefRule:
 		return cfiRule{kind: ruleUndef}, textUndef
 	case postfix.Reg, postfix.RegOffset, postfix.CFAOffset, postfix.DerefCFA, postfix.DerefReg:
-		if shape.Offset > math.MaxInt32 || shape.Offset < math.MinInt32 {
-			break
+		if farOffset(shape) {
+			return cfiRule{kind: ruleInvalid}, textSyntax // no frame is so large
 		}
 		reg := m.cpu.target(shape.Register(expr))
 		load := shape.Kind == postfix.DerefCFA || shape.Kind == postfix.DerefReg
@@ -409,7 +409,7 @@ func (m *cfiMachine) parseExpr(target int, expr []byte) (cfiRule, cfiFlags) {
 			rule = cfiRule{kind: ruleSelf}
 			flags = 0
 		}
-		if program, _ := postfix.Compile(expr, postfix.CFI); len(program.Check(m.cpu.word)) > 0 {
+		if program, _ := postfix.Compile(expr, postfix.CFI); len(program.Check(m.cpu.literalWord())) > 0 {
 			flags |= textSyntax
 		}
 		return rule, flags
@@ -422,7 +422,7 @@ func (m *cfiMachine) parseExpr(target int, expr []byte) (cfiRule, cfiFlags) {
 	if bad != nil || flags&(textSelf|textUnknown) != 0 {
 		return cfiRule{kind: ruleInvalid}, flags | textSyntax
 	}
-	if len(program.Check(m.cpu.word)) > 0 {
+	if len(program.Check(m.cpu.literalWord())) > 0 {
 		flags |= textSyntax
 	}
 	id, ok := m.exprs[string(expr)]
@@ -432,6 +432,9 @@ func (m *cfiMachine) parseExpr(target int, expr []byte) (cfiRule, cfiFlags) {
 	}
 	return cfiRule{kind: ruleOther, reg: regOther, off: id}, flags
 }
+
+// farOffset: beyond what any stack frame has. dump_syms has written uninitialised memory where the offset stands.
+func farOffset(s postfix.Shape) bool { return s.Offset > math.MaxInt32 || s.Offset < math.MinInt32 }
 
 // operandFlags judges a name that the expression for target reads.
 func (m *cfiMachine) operandFlags(target, reg int, name []byte) cfiFlags {

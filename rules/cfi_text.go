@@ -88,8 +88,15 @@ func (j *cfiJudge) rule(i int, rule postfix.Rule, text []byte) {
 		return // vector and special registers, which no walker follows
 	}
 	program, _ := postfix.Compile(expr, postfix.CFI)
-	for _, e := range program.Check(j.cpu.word) {
+	ranged := false
+	for _, e := range program.Check(j.cpu.literalWord()) {
 		j.exprProblem(r, string(name), rule, e)
+		ranged = ranged || e.Code == postfix.LiteralRange
+	}
+	if shape := program.Shape; shape.Kind != postfix.Const && farOffset(shape) && !ranged {
+		s := j.at(cfiArithmetic, r, r.part(rule.ExprOff, rule.ExprEnd))
+		s.Effects = &wrongWalkEffects
+		j.report(s, r.addr, "the rule for %s has an offset of %d bytes, which no stack frame has: the dumper wrote an uninitialised number", name, shape.Offset)
 	}
 	for _, n := range program.Names {
 		if n.FirstRead < 0 || n.Kind == postfix.Odd {
