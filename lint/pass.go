@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/symlint/symlint/unwind/symfile"
 )
@@ -116,6 +117,24 @@ func (p *Pass) Enabled(r *Rule) bool {
 	return i >= 0 && p.settings.rules[i].wanted != 0
 }
 
+// Keeps reports whether a further finding of the rule would be kept at some severity, rather than only counted. It spares
+// the work of finding words that nobody reads.
+func (p *Pass) Keeps(r *Rule) bool {
+	i := p.registry.Index(r)
+	if i < 0 || p.settings.rules[i].wanted == 0 {
+		return false
+	}
+	if p.keep == 0 {
+		return true
+	}
+	for _, n := range p.counts[i].kept[Info:] {
+		if n < p.keep {
+			return true
+		}
+	}
+	return false
+}
+
 // Report counts a finding and, if it is to be kept, has fill complete it. It costs little when a rule has spoken
 // more often than is shown.
 func (p *Pass) Report(s Spot, fill func(*Finding)) {
@@ -145,7 +164,18 @@ func (p *Pass) Report(s Spot, fill func(*Finding)) {
 	f := Finding{Rule: s.Rule, Severity: severity, File: p.Path, Effects: *effects, Count: max(s.Count, 1)}
 	p.place(&f, s)
 	fill(&f)
+	f.Message, f.Function, f.Subject = bounded(f.Message), bounded(f.Function), bounded(f.Subject)
 	p.store.add(f)
+}
+
+// maxText bounds the texts of a finding, in bytes: a name can be as long as the file.
+const maxText = 1 << 12
+
+func bounded(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
 // place fills in the location and the snippet.

@@ -450,5 +450,5 @@ func nameFunction(f *Finding, names *symfile.Names) {
 			panic(e)
 		}
 	}()
-	f.Function = string(bytes.ToValidUTF8(names.At(f.Address), []byte("\ufffd")))
+	f.Function = bounded(string(bytes.ToValidUTF8(names.At(f.Address), []byte("\ufffd"))))
 }

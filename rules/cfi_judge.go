@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/symlint/symlint/lint"
+	"github.com/symlint/symlint/unwind/arch"
 	"github.com/symlint/symlint/unwind/symfile"
 )
 
@@ -38,6 +39,7 @@ type cfiJudge struct {
 
 	selfRA    cfiGroup // `.ra: .ra` rows in epilogues
 	names     map[string]int
+	explained map[string]arch.Explanation
 	groups    map[groupKey]*lint.Spot // warnings that one rule text causes wherever it stands
 	grouping  []groupKey              // in order of appearance
 	groupText map[groupKey]groupInfo
@@ -157,6 +159,7 @@ func (j *cfiJudge) follow() {
 	if j.window > 0 {
 		state = j.m.state(&j.carry, j.carryHash)
 		rows[0].state, rows[0].flags = state, 0
+		rows[0].num = j.m.text(rows[0].text.Off, rows[0].text.End)
 		rows = rows[1:]
 	}
 	for i := range rows {
@@ -335,10 +338,10 @@ func (j *cfiJudge) finish() {
 // funcName is the name at an address, quoted for messages; "" if there is none.
 func (j *cfiJudge) funcName(addr uint64) string {
 	if i := find(j.funcs, addr); i >= 0 && addr < j.funcs[i].End {
-		return string(symfile.RecordText(j.p.Data, j.p.Index.Funcs[j.funcs[i].Index].Off))
+		return string(shortText(symfile.RecordText(j.p.Data, j.p.Index.Funcs[j.funcs[i].Index].Off)))
 	}
 	if i := find(j.public, addr); i >= 0 && j.public[i].Start == addr {
-		return string(symfile.RecordText(j.p.Data, j.p.Index.Publics[j.public[i].Index].Off))
+		return string(shortText(symfile.RecordText(j.p.Data, j.p.Index.Publics[j.public[i].Index].Off)))
 	}
 	return ""
 }
@@ -365,7 +368,7 @@ func (j *cfiJudge) fragment(addr uint64) bool {
 	if j.names == nil {
 		j.names = make(map[string]int, len(j.p.Index.Funcs))
 		for i := range j.p.Index.Funcs {
-			j.names[string(symfile.RecordText(j.p.Data, j.p.Index.Funcs[i].Off))]++
+			j.names[string(shortText(symfile.RecordText(j.p.Data, j.p.Index.Funcs[i].Off)))]++
 		}
 	}
 	return j.names[name] > 1

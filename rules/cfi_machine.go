@@ -409,10 +409,7 @@ func (m *cfiMachine) parseExpr(target int, expr []byte) (cfiRule, cfiFlags) {
 			rule = cfiRule{kind: ruleSelf}
 			flags = 0
 		}
-		if program, _ := postfix.Compile(expr, postfix.CFI); len(program.Check(m.cpu.literalWord())) > 0 {
-			flags |= textSyntax
-		}
-		return rule, flags
+		return rule, flags // such expressions have no further defect
 	}
 	program, bad := postfix.Compile(expr, postfix.CFI)
 	var flags cfiFlags

@@ -75,7 +75,7 @@ func (j *cfiJudge) owner(text []byte) *arch.CPU {
 			if !bytes.ContainsAny(w[:1], "$abcdefghijklmnopqrstuvwxyz") || j.cpu.named(w) {
 				continue
 			}
-			if e := j.cpu.arch.Explain(string(w)); e.Reason == arch.OtherCPU {
+			if e := j.explanation(string(w)); e.Reason == arch.OtherCPU {
 				return e.CPUs[0]
 			}
 		}
@@ -276,6 +276,9 @@ func (j *cfiJudge) symbols() {
 	j.missingCFI()
 }
 
+// maxSpanned is where the functions that a range reaches over are not counted any more.
+const maxSpanned = 100
+
 // spans reports INIT ranges over several functions. Compact unwind information merges neighbours on purpose, so it is
 // only remarkable where it is rare.
 func (j *cfiJudge) spans() {
@@ -295,7 +298,7 @@ func (j *cfiJudge) spans() {
 			f++
 		}
 		n, first := 0, f
-		for g := f; g < len(j.funcs) && j.funcs[g].Start < r.End; g++ {
+		for g := f; g < len(j.funcs) && j.funcs[g].Start < r.End && n < maxSpanned; g++ {
 			// A function that only touches the range's tail, or aliases inside the first, do not count.
 			if g > first && j.funcs[g].Start == j.funcs[g-1].Start {
 				continue
@@ -315,7 +318,11 @@ func (j *cfiJudge) spans() {
 		rec := j.p.RecordAt(h.init.Off, h.init.Line)
 		j.p.Report(lint.At(cfiSpansFunctions, rec, sizeSpan(j.p, rec)), func(f *lint.Finding) {
 			f.HasAddress, f.Address = true, rec.Addr
-			f.Message = fmt.Sprintf("INIT %x..%x reaches over %d further function(s), the first at %x", h.init.Addr, h.init.End(), h.n, h.second.Addr)
+			more := fmt.Sprint(h.n)
+			if h.n == maxSpanned {
+				more = fmt.Sprintf("%d or more", h.n)
+			}
+			f.Message = fmt.Sprintf("INIT %x..%x reaches over %s further function(s), the first at %x", h.init.Addr, h.init.End(), more, h.second.Addr)
 			f.Related = relatedRecord(j.p, h.second.Off, h.second.Line, "a function that begins inside")
 		})
 	}

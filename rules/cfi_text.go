@@ -160,7 +160,7 @@ func (j *cfiJudge) exprProblem(r *cfiRow, name string, rule postfix.Rule, e post
 }
 
 func (j *cfiJudge) unknownTarget(r *cfiRow, name string, part symfile.Span) {
-	e := j.cpu.arch.Explain(name)
+	e := j.explanation(name)
 	s := j.at(cfiUnknownRegister, r, part)
 	s.Severity = lint.Warning
 	s.Effects = &unknownTargetEffects
@@ -174,13 +174,32 @@ func (j *cfiJudge) unknownTarget(r *cfiRow, name string, part symfile.Span) {
 	j.reportSubject(s, r.addr, name, "%s; its rule is evaluated and thrown away", explain(e))
 }
 
+// maxExplained bounds the names that are explained; a hostile file has a new one in every record.
+const maxExplained = 1 << 10
+
+// explanation says why a name is no register, once for each name.
+func (j *cfiJudge) explanation(name string) arch.Explanation {
+	e, ok := j.explained[name]
+	switch {
+	case ok:
+		return e
+	case len(j.explained) >= maxExplained:
+		return arch.Explanation{Reason: arch.Unknown, Text: fmt.Sprintf("%s is no register of %s", name, j.cpu.arch.Name)}
+	case j.explained == nil:
+		j.explained = make(map[string]arch.Explanation)
+	}
+	e = j.cpu.arch.Explain(name)
+	j.explained[name] = e
+	return e
+}
+
 func (j *cfiJudge) unknownOperand(r *cfiRow, rule, name string, target int, part symfile.Span) {
 	s := j.at(cfiUnknownRegister, r, part)
 	s.Effects = &registerRuleEffects
 	if target == regCFA || target == regRA {
 		s.Effects = &essentialRuleEffects
 	}
-	e := j.cpu.arch.Explain(name)
+	e := j.explanation(name)
 	if e.Reason == arch.WrongPrefix || e.Reason == arch.Alias {
 		x := *s.Effects
 		x[lint.RustMinidump] = lint.Fine("knows the register under this name too")

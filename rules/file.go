@@ -117,7 +117,7 @@ func (c *fileChecker) define(r *symfile.Record) {
 		c.defs[r.FileID] = def
 		c.order = append(c.order, r.FileID)
 	}
-	switch name := string(c.pass.Data[r.Text.Off:r.Text.End]); name {
+	switch name := string(shortText(c.pass.Data[r.Text.Off:r.Text.End])); name {
 	case `""`, "''", "<unknown>", "?", "??", "-":
 		c.pass.Report(lint.At(fileEmptyName, r, r.Text), func(f *lint.Finding) {
 			f.Message = fmt.Sprintf("FILE %d is named %s", r.FileID, name)
@@ -160,7 +160,7 @@ func (c *fileChecker) Finish() {
 			if same {
 				f.Message = fmt.Sprintf("FILE %d is repeated", again.id)
 			}
-			f.Subject = string(name)
+			f.Subject = string(shortText(name))
 			f.Related = relatedRecord(p, first.off, first.line, "first defined here")
 		})
 	}
@@ -175,7 +175,7 @@ func (c *fileChecker) Finish() {
 		rec := p.RecordAt(def.off, def.line)
 		p.Report(lint.At(fileUnused, rec, rec.Text), func(f *lint.Finding) {
 			f.Message = fmt.Sprintf("nothing refers to FILE %d", id)
-			f.Subject = string(p.Data[rec.Text.Off:rec.Text.End])
+			f.Subject = string(shortText(p.Data[rec.Text.Off:rec.Text.End]))
 		})
 	}
 }

@@ -124,7 +124,7 @@ func decoratedSize(name []byte) (size uint64, ok bool) {
 // funcName is the name of a FUNC or PUBLIC record for a finding's Function.
 func funcName(p *lint.Pass, off uint32) string { return validText(symfile.RecordText(p.Data, off)) }
 
-func validText(b []byte) string { return string(bytes.ToValidUTF8(b, []byte("\ufffd"))) }
+func validText(b []byte) string { return string(bytes.ToValidUTF8(shortText(b), []byte("\ufffd"))) }
 
 // shortName cuts a name for a message: template instances run to kilobytes.
 func shortName(name string) string {

@@ -96,3 +96,9 @@ func addrWord(r *symfile.Record) int {
 	}
 	return n
 }
+
+// maxName bounds the names that messages show, in bytes: a name can be as long as the file.
+const maxName = 1 << 12
+
+// shortText is the beginning of a text that may be of any length.
+func shortText(text []byte) []byte { return text[:min(len(text), maxName)] }

@@ -151,8 +151,12 @@ func (x *Index) Merge(later *Index) {
 	}
 }
 
+// maxModuleText bounds what is kept of a MODULE record, in bytes.
+const maxModuleText = 4096
+
 // parseModule splits the text behind the MODULE keyword: os arch id name.
 func parseModule(text []byte) (m ModuleEntry) {
+	text = text[:min(len(text), maxModuleText)]
 	fields := [...]*string{&m.OS, &m.Arch, &m.ID}
 	for _, f := range fields {
 		text = trimBlanks(text)

@@ -103,6 +103,9 @@ func (p *lineParser) bytes(start, end int) {
 		switch {
 		case c == 0:
 			p.problem(NULByte, "", start+i, start+i+1)
+			for i+1 < len(text) && text[i+1] == 0 {
+				i++
+			}
 		case c == '\t':
 			if p.inName(start + i) {
 				p.problem(ControlByte, "", start+i, start+i+1)
