@@ -269,6 +269,10 @@ func finish(chunks []chunkPass) (p *Pass, err error) {
 		}
 		first.pass.merge(later.pass)
 	}
+	var sorting sync.WaitGroup // nearly every family asks for these
+	sorting.Go(func() { first.pass.FuncRanges() })
+	first.pass.InitRanges()
+	sorting.Wait()
 	for _, c := range first.checkers {
 		c.Finish()
 	}
@@ -330,7 +334,9 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 	var s symfile.Scanner
 	s.Reset(c.pass.Data, cut.From, cut.To, line)
 	rec, data, index := s.Record(), c.pass.Data, &c.pass.Index
-	index.Expect = cut.To - cut.From
+	if index.Expect = cut.To - cut.From; c.pass.First {
+		index.Expect = len(data) // the others are appended to it
+	}
 	funcOpen, initOpen := c.pass.First, c.pass.First
 	inFunc := false        // line records have a FUNC to belong to
 	run := symfile.Unknown // Line or StackCFI while records of that kind follow each other in canonical form

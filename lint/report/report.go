@@ -6,6 +6,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/symlint/symlint/lint"
@@ -90,12 +91,22 @@ func fileOf(res *lint.FileResult, f *lint.Finding) string {
 	return res.Path
 }
 
-// alike tells of the records that share a finding, "" if it stands for one alone.
+// alike tells of the records that share a finding, "" if it stands for one alone or its message counts them itself.
 func alike(f *lint.Finding) string {
-	if f.Count <= 1 {
+	if f.Count <= 1 || counts(f.Message, f.Count) {
 		return ""
 	}
 	return fmt.Sprintf(" (and %s like it)", plural(f.Count-1, "more record"))
+}
+
+// counts reports whether a message has the number as a word of its own.
+func counts(message string, n int) bool {
+	for _, w := range strings.Fields(message) {
+		if w == strconv.Itoa(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // plural is a number with its noun.
