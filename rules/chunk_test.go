@@ -14,8 +14,7 @@ import (
 
 // blockStarts returns the offsets of the records at which a file may be cut, and their line numbers.
 func blockStarts(data []byte) (cuts []symfile.Chunk) {
-	line := 1
-	for pos := 0; ; line++ {
+	for pos := 0; ; {
 		n := bytes.IndexByte(data[pos:], '\n')
 		if n < 0 {
 			return cuts
@@ -23,7 +22,7 @@ func blockStarts(data []byte) (cuts []symfile.Chunk) {
 		pos += n + 1
 		for _, keyword := range [...]string{"FUNC ", "PUBLIC ", "STACK CFI INIT ", "STACK WIN "} {
 			if bytes.HasPrefix(data[pos:], []byte(keyword)) {
-				cuts = append(cuts, symfile.Chunk{From: pos, Line: line + 1})
+				cuts = append(cuts, symfile.Chunk{From: pos, Line: 1 + symfile.CountLines(data[:pos])})
 			}
 		}
 	}
