@@ -87,6 +87,9 @@ func (c *cfiChecker) init(r *symfile.Record) {
 	}
 	c.prev, c.end = r.Addr, r.Addr+r.Size
 	c.state, c.suspect = c.apply(stateBefore, r)
+	if c.m.stateFlags[c.state]&stateBadCFA != 0 && c.m.states[c.state].cfa.off < 0 {
+		c.suspect |= stateBadCFA // nonsense even where a delta at the same address replaces it
+	}
 	if r.Size == 0 || c.end < r.Addr {
 		c.end = 0
 	}

@@ -17,14 +17,14 @@ func (j *cfiJudge) deltas() {
 	for i := 1; i < len(j.rows); i++ {
 		r := &j.rows[i]
 		outside := end != 0 && (r.addr < init.addr || r.addr >= end)
-		if r.addr == end && outside && i == len(j.rows)-1 && !j.more {
-			j.atEnd(r)
+		if r.addr == end && outside {
+			j.atEnd(i)
 			continue
 		}
 		switch {
 		case outside:
 			n := 1
-			for i+n < len(j.rows) && (j.rows[i+n].addr < init.addr || j.rows[i+n].addr >= end) {
+			for i+n < len(j.rows) && (j.rows[i+n].addr < init.addr || j.rows[i+n].addr > end) {
 				n++
 			}
 			j.outside(i, n)
@@ -89,9 +89,10 @@ func (j *cfiJudge) outside(i, n int) {
 
 // atEnd reports a row at the first address behind the range, which assemblers write for code that ends in a return. It
 // is dead unless another range begins there.
-func (j *cfiJudge) atEnd(r *cfiRow) {
+func (j *cfiJudge) atEnd(i int) {
+	r := &j.rows[i]
 	if k := find(j.inits, r.addr); k >= 0 && r.addr < j.inits[k].End {
-		j.outside(len(j.rows)-1, 1)
+		j.outside(i, 1)
 		return
 	}
 	s := j.at(cfiDeltaOutside, r, j.addrPart(r))
@@ -297,6 +298,10 @@ func (j *cfiJudge) states(b cfiBlock) {
 	entrySaid := false
 	if b.flags&blockNotEntry != 0 && j.entryRows && special != specialOutermost && j.window == 0 {
 		entrySaid = j.entry()
+	}
+	if first := &j.m.states[j.rows[0].state]; j.window == 0 && j.cpu.onStack(first) && first.cfa.off < 0 && len(j.rows) > 1 && j.rows[1].addr == init.addr {
+		j.badCFA(&j.rows[0], first) // replaced at once, and nonsense all the same
+		j.said |= stateBadCFA
 	}
 	stale := uint64(0)
 	link := uint64(0)
