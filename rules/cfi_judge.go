@@ -40,9 +40,9 @@ type cfiJudge struct {
 	selfRA    cfiGroup // `.ra: .ra` rows in epilogues
 	names     map[string]int
 	explained map[string]arch.Explanation
-	groups    map[groupKey]*lint.Spot // warnings that one rule text causes wherever it stands
-	grouping  []groupKey              // in order of appearance
-	groupText map[groupKey]groupInfo
+	groups    map[groupKey]*rowGroup
+	grouping  []*rowGroup // in order of appearance
+	held      int
 	dead      bool // dead-stripped functions' ranges lie at address 0
 }
 
@@ -302,33 +302,53 @@ type groupKey struct {
 	text uint64 // hash
 }
 
-type groupInfo struct {
+// rowGroup are the rows with one text that offend one rule.
+type rowGroup struct {
+	count    int
+	findings []rowFinding // the first ones
+}
+
+type rowFinding struct {
+	spot             lint.Spot
 	addr             uint64
 	subject, message string
 }
 
-// grouped reports a warning about a row once for all rows with the same text.
+// A text that offends a rule in a few places is reported at each; one that does so all over the file is one cause. The
+// second number bounds what is held back until that is known.
+const (
+	fewRows  = 64
+	heldRows = 1 << 12
+)
+
+// grouped reports a warning about a row, or once for all rows with the same text if they are many.
 func (j *cfiJudge) grouped(s lint.Spot, r *cfiRow, subject, format string, args ...any) {
 	key := groupKey{s.Rule, j.m.texts[r.num].hash}
-	if g := j.groups[key]; g != nil {
-		g.Count++
-		return
+	g := j.groups[key]
+	if g == nil {
+		if j.groups == nil {
+			j.groups = make(map[groupKey]*rowGroup)
+		}
+		g = new(rowGroup)
+		j.groups[key] = g
+		j.grouping = append(j.grouping, g)
 	}
-	if j.groups == nil {
-		j.groups = make(map[groupKey]*lint.Spot)
-		j.groupText = make(map[groupKey]groupInfo)
+	if g.count++; g.count == 1 || g.count <= fewRows && j.held < heldRows {
+		j.held++
+		g.findings = append(g.findings, rowFinding{s, r.addr, subject, fmt.Sprintf(format, args...)})
 	}
-	s.Count = 1
-	j.groups[key] = &s
-	j.groupText[key] = groupInfo{r.addr, subject, fmt.Sprintf(format, args...)}
-	j.grouping = append(j.grouping, key)
 }
 
 // finish reports what was gathered over the file.
 func (j *cfiJudge) finish() {
-	for _, key := range j.grouping {
-		info := j.groupText[key]
-		j.reportSubject(*j.groups[key], info.addr, info.subject, "%s", info.message)
+	for _, g := range j.grouping {
+		if g.count > len(g.findings) {
+			g.findings = g.findings[:1]
+			g.findings[0].spot.Count = g.count
+		}
+		for _, f := range g.findings {
+			j.reportSubject(f.spot, f.addr, f.subject, "%s", f.message)
+		}
 	}
 	j.reportSelfRA()
 	j.outermost()

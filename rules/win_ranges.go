@@ -97,6 +97,9 @@ func (w *winRanges) next(i int32) {
 			w.outer = top.index
 		}
 	}
+	if len(w.open) == maxOpen { // overlapping records leave some behind that have ended
+		w.open = slices.DeleteFunc(w.open, func(o winOpen) bool { return w.wins[o.index].End() <= e.Addr })
+	}
 	if len(w.open) < maxOpen {
 		w.open = append(w.open, winOpen{i, told})
 	}
@@ -165,7 +168,7 @@ func (w *winRanges) partial(top *winOpen, i int32) bool {
 
 // manyOverlaps is the number of overlaps from which they have one cause: code that was reordered after linking, whose
 // records still have the sizes from before.
-const manyOverlaps = 32
+const manyOverlaps = 512
 
 func (w *winRanges) reportPartial(found []winPartial, within bool) {
 	count := 0
