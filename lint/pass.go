@@ -15,8 +15,8 @@ type Analyzer struct {
 	Kinds []symfile.Kind
 	// Irregular: they also want every record that is not in canonical form or does not end in LF, whatever its kind.
 	Irregular bool
-	// Steady: of a run of STACK CFI records in canonical form, or of line records in a FUNC, they only want the first; the rest can tell them
-	// nothing that Pass.Index.Counts does not.
+	// Steady: of a run of STACK CFI records in canonical form, or of line records in a FUNC, they only want the first;
+	// the rest can tell them nothing that Pass.Index.Counts does not.
 	Steady bool
 	// New makes the checker for one chunk of a file.
 	New func(*Pass) Checker
