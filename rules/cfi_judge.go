@@ -80,11 +80,6 @@ func newCFIJudge(c *cfiChecker) *cfiJudge {
 	return j
 }
 
-// find returns the index of the last range that starts at or before addr, -1 if none does.
-func find(ranges []symfile.Range, addr uint64) int {
-	return sort.Search(len(ranges), func(i int) bool { return ranges[i].Start > addr }) - 1
-}
-
 // maxWindow bounds the rows that are judged together. Blocks beyond it, which are hostile or generated, are judged piece
 // by piece.
 const maxWindow = 1 << 12

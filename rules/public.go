@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"slices"
-	"sort"
 
 	"github.com/symlint/symlint/lint"
 	"github.com/symlint/symlint/unwind/symfile"
@@ -308,7 +307,7 @@ func (c *publicChecker) reportRun(first, n int, fn *symfile.FuncEntry) {
 // funcAt returns which of the ranges contains an address, -1 if none does. Where functions overlap it is the last that
 // starts at or before the address.
 func funcAt(funcs []symfile.Range, addr uint64) int {
-	i := sort.Search(len(funcs), func(i int) bool { return funcs[i].Start > addr }) - 1
+	i := find(funcs, addr)
 	if i < 0 || addr >= funcs[i].End {
 		return -1
 	}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"sort"
+
 	"github.com/symlint/symlint/lint"
 	"github.com/symlint/symlint/unwind/symfile"
 )
@@ -102,3 +104,8 @@ const maxName = 1 << 12
 
 // shortText is the beginning of a text that may be of any length.
 func shortText(text []byte) []byte { return text[:min(len(text), maxName)] }
+
+// find returns the index of the last range that starts at or before addr, -1 if none does.
+func find(ranges []symfile.Range, addr uint64) int {
+	return sort.Search(len(ranges), func(i int) bool { return ranges[i].Start > addr }) - 1
+}

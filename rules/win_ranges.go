@@ -230,7 +230,7 @@ func (w *winRanges) symbolBetween(after, upTo uint64) bool {
 // functionEnd is where the FUNC around an address ends.
 func (w *winRanges) functionEnd(addr uint64) (uint64, bool) {
 	ranges := w.c.pass.FuncRanges()
-	i := sort.Search(len(ranges), func(i int) bool { return ranges[i].Start > addr }) - 1
+	i := find(ranges, addr)
 	if i < 0 || addr >= ranges[i].End {
 		return 0, false
 	}
