@@ -110,9 +110,16 @@ type CPU struct {
 	// Regs are the registers, those with a DWARF number in its order.
 	Regs []Reg
 
-	dwarf  []int16 // DWARF number to index into Regs, -1 for none
-	byName map[string]int16
-	folded map[string]int16 // lower-case names without prefix, and aliases
+	// Slots are the registers that a frame keeps, under their names in CFI rules; Slot tells those with a role.
+	Slots []string
+	Slot  Roles
+
+	slots      map[string]int8
+	plain      []string
+	dwarfSlots []int8
+	dwarf      []int16 // DWARF number to index into Regs, -1 for none
+	byName     map[string]int16
+	folded     map[string]int16 // lower-case names without prefix, and aliases
 }
 
 // HasCFI reports whether Google's tools use STACK CFI on this CPU at all. They do not on ppc, s390 and sparc.

@@ -44,6 +44,7 @@ func (s *spec) build() *CPU {
 		c.mark(name, func(r *Reg) { r.Aliases = strings.Split(list, ",") })
 	}
 	c.fold()
+	c.layOut(slotSpecs[c.Name])
 	return &c
 }
 
