@@ -1,0 +1,93 @@
+package minidump
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+const (
+	winAccessViolation    = 0xc0000005
+	winInPageError        = 0xc0000006
+	winStackBufferOverrun = 0xc0000409
+)
+
+var windowsExceptions = map[uint32]string{
+	0x40010005: "DBG_CONTROL_C", 0x80000001: "EXCEPTION_GUARD_PAGE", 0x80000002: "EXCEPTION_DATATYPE_MISALIGNMENT",
+	0x80000003: "EXCEPTION_BREAKPOINT", 0x80000004: "EXCEPTION_SINGLE_STEP",
+	winAccessViolation: "EXCEPTION_ACCESS_VIOLATION", winInPageError: "EXCEPTION_IN_PAGE_ERROR",
+	0xc0000008: "EXCEPTION_INVALID_HANDLE", 0xc000001d: "EXCEPTION_ILLEGAL_INSTRUCTION",
+	0xc0000025: "EXCEPTION_NONCONTINUABLE_EXCEPTION", 0xc0000026: "EXCEPTION_INVALID_DISPOSITION",
+	0xc000008c: "EXCEPTION_BOUNDS_EXCEEDED", 0xc000008d: "EXCEPTION_FLT_DENORMAL_OPERAND",
+	0xc000008e: "EXCEPTION_FLT_DIVIDE_BY_ZERO", 0xc000008f: "EXCEPTION_FLT_INEXACT_RESULT",
+	0xc0000090: "EXCEPTION_FLT_INVALID_OPERATION", 0xc0000091: "EXCEPTION_FLT_OVERFLOW",
+	0xc0000092: "EXCEPTION_FLT_STACK_CHECK", 0xc0000093: "EXCEPTION_FLT_UNDERFLOW",
+	0xc0000094: "EXCEPTION_INT_DIVIDE_BY_ZERO", 0xc0000095: "EXCEPTION_INT_OVERFLOW",
+	0xc0000096: "EXCEPTION_PRIV_INSTRUCTION", 0xc00000fd: "EXCEPTION_STACK_OVERFLOW",
+	0xc00000ff: "EXCEPTION_BAD_FUNCTION_TABLE", 0xc0000194: "EXCEPTION_POSSIBLE_DEADLOCK",
+	0xc0000374: "EXCEPTION_HEAP_CORRUPTION", winStackBufferOverrun: "EXCEPTION_STACK_BUFFER_OVERRUN",
+	0xe0000008: "Out of Memory", 0xe06d7363: "Unhandled C++ Exception", 0x0517a7ed: "Simulated Exception",
+}
+
+// By the first parameter of a stack buffer overrun: FAST_FAIL_ codes of winnt.h.
+var fastFails = [...]string{
+	1: "VTGUARD_CHECK_FAILURE", 2: "STACK_COOKIE_CHECK_FAILURE", 3: "CORRUPT_LIST_ENTRY", 4: "INCORRECT_STACK",
+	5: "INVALID_ARG", 6: "GS_COOKIE_INIT", 7: "FATAL_APP_EXIT", 8: "RANGE_CHECK_FAILURE",
+	9: "UNSAFE_REGISTRY_ACCESS", 10: "GUARD_ICALL_CHECK_FAILURE", 11: "GUARD_WRITE_CHECK_FAILURE",
+	12: "INVALID_FIBER_SWITCH", 13: "INVALID_SET_OF_CONTEXT", 14: "INVALID_REFERENCE_COUNT",
+	18: "INVALID_JUMP_BUFFER", 19: "MRDATA_MODIFIED", 20: "CERTIFICATION_FAILURE", 21: "INVALID_EXCEPTION_CHAIN",
+	22: "CRYPTO_LIBRARY", 23: "INVALID_CALL_IN_DLL_CALLOUT", 24: "INVALID_IMAGE_BASE",
+	25: "DLOAD_PROTECTION_FAILURE", 26: "UNSAFE_EXTENSION_CALL", 27: "DEPRECATED_SERVICE_INVOKED",
+	28: "INVALID_BUFFER_ACCESS", 29: "INVALID_BALANCED_TREE", 30: "INVALID_NEXT_THREAD",
+	31: "GUARD_ICALL_CHECK_SUPPRESSED", 32: "APCS_DISABLED", 33: "INVALID_IDLE_STATE",
+	34: "MRDATA_PROTECTION_FAILURE", 35: "UNEXPECTED_HEAP_EXCEPTION", 36: "INVALID_LOCK_STATE", 37: "GUARD_JUMPTABLE",
+	38: "INVALID_LONGJUMP_TARGET", 39: "INVALID_DISPATCH_CONTEXT", 40: "INVALID_THREAD",
+	41: "INVALID_SYSCALL_NUMBER", 42: "INVALID_FILE_OPERATION", 43: "LPAC_ACCESS_DENIED", 44: "GUARD_SS_FAILURE",
+	45: "LOADER_CONTINUITY_FAILURE", 46: "GUARD_EXPORT_SUPPRESSION_FAILURE", 47: "INVALID_CONTROL_STACK",
+	48: "SET_CONTEXT_DENIED", 49: "INVALID_IAT", 50: "HEAP_METADATA_CORRUPTION",
+	51: "PAYLOAD_RESTRICTION_VIOLATION", 52: "LOW_LABEL_ACCESS_DENIED", 53: "ENCLAVE_CALL_FAILURE",
+	54: "UNHANDLED_LSS_EXCEPTON", 55: "ADMINLESS_ACCESS_DENIED", 56: "UNEXPECTED_CALL",
+	57: "CONTROL_INVALID_RETURN_ADDRESS", 58: "UNEXPECTED_HOST_BEHAVIOR", 59: "FLAGS_CORRUPTION",
+	60: "VEH_CORRUPTION", 61: "ETW_CORRUPTION", 62: "RIO_ABORT", 63: "INVALID_PFN",
+	64: "GUARD_ICALL_CHECK_FAILURE_XFG", 65: "CAST_GUARD", 66: "HOST_VISIBILITY_CHANGE",
+	67: "KERNEL_CET_SHADOW_STACK_ASSIST", 68: "PATCH_CALLBACK_FAILED", 69: "NTDLL_PATCH_FAILED",
+	70: "INVALID_FLS_DATA",
+}
+
+// By the first parameter of an access violation or in-page error.
+var accessKinds = map[uint32]string{0: "_READ", 1: "_WRITE", 8: "_EXEC"}
+
+func (e *Exception) windowsReason() string {
+	text := windowsExceptions[e.Code]
+	switch e.Code {
+	case winAccessViolation, winInPageError:
+		if e.Parameters >= 1 {
+			text += accessKinds[uint32(e.Information[0])]
+		}
+		if e.Code == winInPageError && e.Parameters >= 3 {
+			text += " / " + NTStatusName(uint32(e.Information[2]))
+		}
+	case winStackBufferOverrun:
+		if e.Parameters >= 1 {
+			if name := at(fastFails[:], uint32(e.Information[0])); name != "" {
+				text = "FAST_FAIL_" + name
+			}
+		}
+	}
+	return text
+}
+
+// ntStatus has a line "code name" for each status of severity error in ntstatus.h.
+//
+//go:embed ntstatus.txt
+var ntStatus string
+
+// NTStatusName is the name of an NTSTATUS of severity error, else its number.
+func NTStatusName(status uint32) string {
+	_, rest, ok := strings.Cut(ntStatus, fmt.Sprintf("\n%08X ", status))
+	if !ok {
+		return fmt.Sprintf("0x%08x", status)
+	}
+	name, _, _ := strings.Cut(rest, "\n")
+	return name
+}
