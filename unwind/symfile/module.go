@@ -30,7 +30,13 @@ func (p Policy) String() string {
 // Options are how a symbol file is to be read.
 type Options struct {
 	Policy Policy
+	// Forget, if set, is told now and then that the bytes from from to to have been read and will only be looked at again
+	// here and there, so that the pages of a mapped file need not stay in memory.
+	Forget func(from, to int)
 }
+
+// forgetEvery is how many bytes are read between two calls of Options.Forget.
+const forgetEvery = 8 << 20
 
 // Symbols is what a consumer can look up in a symbol file. Loading keeps only where the records stand; names, lines,
 // inlined calls and unwind rules are read from the text when they are asked for. All addresses are relative to the
@@ -92,7 +98,7 @@ func Load(data []byte, o Options) *Symbols {
 	case RustMinidump:
 		m.loadRust()
 	default:
-		m.loadBreakpad()
+		m.loadBreakpad(o.Forget)
 	}
 	return m
 }

@@ -18,17 +18,24 @@ type googleLoader struct {
 	done    bool // stop behind this record
 }
 
-func (m *Symbols) loadBreakpad() {
+func (m *Symbols) loadBreakpad(forget func(from, to int)) {
 	l := googleLoader{Symbols: m, fn: -1}
 	m.data = bytes.TrimRight(m.data, "\x00")
-	if bytes.IndexByte(m.data, 0) >= 0 {
+	if hasNUL(m.data, forget) {
 		m.data = bytes.ReplaceAll(m.data, []byte{0}, []byte{'_'})
 		l.fail(0, "Null terminator is not expected in the middle of the symbol data")
 	}
 	var s Scanner
 	s.Reset(m.data, 0, len(m.data), 1)
 	r := s.Record()
+	forgotten := 0
 	for !l.done && s.Next() {
+		if r.Span.Off-forgotten >= forgetEvery {
+			if forget != nil {
+				forget(forgotten, r.Span.Off)
+			}
+			forgotten = r.Span.Off
+		}
 		if r.Kind == Blank && r.Span.Len() == 0 {
 			continue
 		}
@@ -46,6 +53,20 @@ func (m *Symbols) loadBreakpad() {
 		}
 	}
 	l.finish()
+}
+
+// hasNUL looks for a NUL byte, a piece at a time.
+func hasNUL(data []byte, forget func(from, to int)) bool {
+	for from := 0; from < len(data); from += forgetEvery {
+		to := min(from+forgetEvery, len(data))
+		if bytes.IndexByte(data[from:to], 0) >= 0 {
+			return true
+		}
+		if forget != nil {
+			forget(from, to)
+		}
+	}
+	return false
 }
 
 // healthy takes in a record in canonical form; false if it has to be read again, as Google's reader would.

@@ -1,6 +1,7 @@
 package symstore
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,25 @@ func withoutPath(err error) error {
 type file struct {
 	data    []byte
 	release func() error // nil if there is nothing to release
+	// forget lets the system take back the pages of a mapped file that were read; nil for other files.
+	forget func(from, to int)
+}
+
+// window is how much of a file is looked at between two calls of forget.
+const window = 8 << 20
+
+// firstFF returns the offset of the first byte 0xff, -1 if there is none.
+func firstFF(data []byte, forget func(from, to int)) int {
+	for from := 0; from < len(data); from += window {
+		to := min(from+window, len(data))
+		if i := bytes.IndexByte(data[from:to], 0xff); i >= 0 {
+			return from + i
+		}
+		if forget != nil {
+			forget(from, to)
+		}
+	}
+	return -1
 }
 
 // readFile returns a file's content, decompressed unless raw is set.
@@ -74,7 +94,7 @@ func readFile(path string, raw bool, maxSize int64) (file, error) {
 		}
 		if size >= mapFrom {
 			if data, unmap, err := mapFile(f, int(size)); err == nil {
-				return file{data, unmap}, nil
+				return file{data, unmap, func(from, to int) { forget(data, from, to) }}, nil
 			}
 		}
 	}

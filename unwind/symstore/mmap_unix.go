@@ -16,3 +16,12 @@ func mapFile(f *os.File, size int) (data []byte, unmap func() error, err error) 
 	}
 	return data, func() error { return syscall.Munmap(data) }, nil
 }
+
+// forget tells the system that a part of mapped memory may leave memory again. The data stays what it is.
+func forget(data []byte, from, to int) {
+	page := os.Getpagesize()
+	from = (from + page - 1) / page * page
+	if to = to / page * page; to > from && to <= len(data) {
+		_ = madvise(data[from:to])
+	}
+}

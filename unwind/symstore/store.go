@@ -1,7 +1,6 @@
 package symstore
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -239,11 +238,14 @@ func (l *search) take(path string, match Match) *Result {
 		e.packed = compressionOf(data)
 		if raw && l.options.Policy == symfile.Breakpad {
 			// It reads with std::getline up to a character that is EOF converted to char.
-			if cut := bytes.IndexByte(data, 0xff); cut >= 0 {
+			if cut := firstFF(data, e.forget); cut >= 0 {
 				e.cut, data = int64(cut), data[:cut]
 			}
 		}
-		e.symbols = symfile.Load(data, symfile.Options{Policy: l.options.Policy})
+		e.symbols = symfile.Load(data, symfile.Options{Policy: l.options.Policy, Forget: e.forget})
+		if e.forget != nil {
+			e.forget(0, len(data))
+		}
 	})
 	r := l.judge(path, e)
 	r.Match = match
