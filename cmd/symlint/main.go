@@ -1,4 +1,4 @@
-// Symlint lints Breakpad symbol files.
+// Symlint lints Breakpad symbol files and walks the stacks of dumps.
 package main
 
 import (

@@ -3,15 +3,20 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"unicode/utf16"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/symlint/symlint/unwind/corpustest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,6 +37,9 @@ func TestScript(t *testing.T) {
 			"cut":    cut,
 			"repeat": repeat,
 			"save":   save,
+			"data":   data,
+			"json":   validJSON,
+			"poke":   poke,
 		},
 		Setup: func(env *testscript.Env) error {
 			for _, name := range []string{"NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"} {
@@ -130,4 +138,39 @@ func save(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: save FILE")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile("stdout")), 0o666))
+}
+
+// data DIR...: copies directories of the repository's testdata into the working directory.
+func data(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: data DIR...")
+	}
+	for _, dir := range args {
+		ts.Check(os.CopyFS(ts.MkAbs(filepath.Base(dir)), os.DirFS(filepath.Join(corpustest.Root(), "testdata", dir))))
+	}
+}
+
+// poke FILE OFFSET HEX: overwrites bytes. OFFSET is decimal or begins with 0x.
+func poke(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: poke FILE OFFSET HEX")
+	}
+	off, err := strconv.ParseInt(args[1], 0, 0)
+	ts.Check(err)
+	bytes, err := hex.DecodeString(args[2])
+	ts.Check(err)
+	content := []byte(ts.ReadFile(args[0]))
+	if copy(content[off:], bytes) < len(bytes) {
+		ts.Fatalf("%s is too short", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), content, 0o666))
+}
+
+// validJSON FILE: the file, or stdout, is one JSON value.
+func validJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: json FILE")
+	}
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
 }

@@ -17,16 +17,21 @@ const mapFrom = 1 << 20
 
 // Open reads or maps the file. Errors name it.
 func (f file) Open() (*lint.Input, error) {
-	file, err := os.Open(f.path)
+	l := loader{path: f.path, limits: f.options.Limits}
+	return l.open()
+}
+
+// open reads or maps the file called path.
+func (l *loader) open() (*lint.Input, error) {
+	file, err := os.Open(l.path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, plainError(err))
+		return nil, fmt.Errorf("%s: %w", l.path, plainError(err))
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, plainError(err))
+		return nil, fmt.Errorf("%s: %w", l.path, plainError(err))
 	}
-	l := loader{path: f.path, limits: f.options.Limits}
 	if !info.Mode().IsRegular() {
 		return l.stream(file)
 	}
@@ -36,12 +41,12 @@ func (f file) Open() (*lint.Input, error) {
 	}
 	var head [magicSize]byte
 	if _, err := file.ReadAt(head[:], 0); err != nil && err != io.EOF {
-		return nil, fmt.Errorf("%s: %w", f.path, plainError(err))
+		return nil, fmt.Errorf("%s: %w", l.path, plainError(err))
 	}
 	if compressionOf(head[:]) != uncompressed {
 		return l.stream(file)
 	}
-	if l.size > l.limits.Size {
+	if l.size > l.limits.Size && !l.raw || int64(int(l.size)) != l.size {
 		return nil, l.tooLarge(fmt.Sprintf("%d bytes are", l.size))
 	}
 	data, unmap, err := mapFile(file, int(l.size))
@@ -86,6 +91,30 @@ type loader struct {
 	path   string
 	limits Limits
 	size   int64 // of the file as the system tells it, 0 = unknown; a hint
+	raw    bool  // it needs not be a symbol file
+}
+
+// kind is what is read, wanted how it begins.
+func (l *loader) kind() string {
+	if l.raw {
+		return "dump"
+	}
+	return "symbol file"
+}
+
+func (l *loader) wanted() string {
+	if l.raw {
+		return "a dump"
+	}
+	return "a MODULE record"
+}
+
+// used is what was done with the part of an input that could be read.
+func (l *loader) used() string {
+	if l.raw {
+		return "used"
+	}
+	return "checked"
 }
 
 func (l *loader) tooLarge(what string) error {
@@ -112,8 +141,8 @@ func (l *loader) stream(r io.Reader) (*lint.Input, error) {
 	case err != nil && len(data) == 0, isRefusal(err):
 		return nil, l.named(err)
 	case err != nil:
-		return l.interpret(data, fmt.Errorf("%s: offset %d: %w; only what was read until then was checked",
-			l.path, len(data), plainError(err)), nil)
+		return l.interpret(data, fmt.Errorf("%s: offset %d: %w; only what was read until then was %s",
+			l.path, len(data), plainError(err), l.used()), nil)
 	}
 	return l.interpret(data, nil, nil)
 }
@@ -132,6 +161,9 @@ func (l *loader) decode(data []byte) (*lint.Input, error) {
 // interpret tells what the decompressed bytes are. early is why they may end too soon, release frees them.
 func (l *loader) interpret(data []byte, early error, release func() error) (*lint.Input, error) {
 	in := &lint.Input{Data: data, Err: early, Close: release}
+	if l.raw {
+		return in, nil
+	}
 	refuse := func(err error) (*lint.Input, error) {
 		if release != nil {
 			release()

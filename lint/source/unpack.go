@@ -71,7 +71,7 @@ func (l *loader) unpack(c compression, r io.Reader) (*lint.Input, error) {
 			err = outer // the cause of the inner one
 		}
 		if again := compressionOf(data); again != uncompressed {
-			return nil, fmt.Errorf("%s: compressed more than twice: expected a MODULE record, found %s data", l.path, again)
+			return nil, fmt.Errorf("%s: compressed more than twice: expected %s, found %s data", l.path, l.wanted(), again)
 		}
 	}
 	if err != nil && len(data) == 0 {
@@ -96,8 +96,8 @@ func (l *loader) expand(c compression, r io.Reader, packed *counter, hint int64)
 		case n > l.limits.Size:
 			return l.tooLarge("the decompressed input is")
 		case n > l.limits.RatioFrom && n/l.limits.Ratio > packed.n:
-			return fmt.Errorf("%s: refused: %d bytes of %s data became more than %d, over %d times as much, which no symbol file does",
-				l.path, packed.n, c, n, l.limits.Ratio)
+			return fmt.Errorf("%s: refused: %d bytes of %s data became more than %d, over %d times as much, which no %s does",
+				l.path, packed.n, c, n, l.limits.Ratio, l.kind())
 		}
 		return nil
 	})
@@ -114,7 +114,7 @@ func (l *loader) damaged(c compression, archive *counter, got int, err error) er
 	}
 	rest := "nothing could be read"
 	if got > 0 {
-		rest = "only what comes before was checked"
+		rest = "only what comes before was " + l.used()
 	}
 	return fmt.Errorf("%s: %s %s data near byte %d (%w); %s", l.path, what, c, archive.n, err, rest)
 }

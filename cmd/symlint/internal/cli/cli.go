@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -32,6 +33,7 @@ type commands struct {
 	Rules   rulesCmd   `cmd:"" help:"List the rules."`
 	Explain explainCmd `cmd:"" help:"Explain rules: why they matter, what consumers do, a bad and a good example."`
 	Lookup  lookupCmd  `cmd:"" help:"Tell what a symbol file says of an address: function, line, inlined calls, unwind rows."`
+	Walk    walkCmd    `cmd:"" aliases:"stackwalk" help:"Walk the stacks of a minidump, microdump or ELF core."`
 	Version versionCmd `cmd:"" help:"Tell the version of symlint and how it was built."`
 
 	globals
@@ -44,13 +46,14 @@ type globals struct {
 	Color    string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour text output: auto, always or never. auto: when it goes to a terminal and neither NO_COLOR nor TERM=dumb is set; CLICOLOR_FORCE and FORCE_COLOR colour other standard output as well."`
 	Jobs     int    `short:"j" placeholder:"N" help:"Do N things at the same time; output does not depend on it. Default: one for each CPU."`
 	Progress string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Show progress on standard error: auto, always or never. auto: when it is a terminal and the work takes longer than a second."`
-	Quiet    bool   `short:"q" help:"Do not summarise and show no progress."`
+	Quiet    bool   `short:"q" help:"Do not summarise, show no progress, and leave out notes on what was wrong but stopped nothing."`
 }
 
-const description = `Symlint lints Breakpad symbol files.
+const description = `Symlint lints Breakpad symbol files and walks the stacks of dumps with them.
 
 It reads .sym files as Breakpad, rust-minidump and symbolic do, and tells what each of them will lose, misread or
-refuse: record by record, with the place in the file.
+refuse: record by record, with the place in the file. It walks minidumps, microdumps and ELF cores as Google's
+minidump_stackwalk does, and tells which record produced each frame.
 
 Exit status: 0 nothing to report, 1 findings at or above --fail-on, 2 wrong usage or unreadable input.`
 
@@ -121,8 +124,12 @@ func (a *app) misused(err error, args []string) int {
 		switch node := parse.Context.Selected(); {
 		case node != nil:
 			help = "symlint " + node.Name + " --help"
-		case len(args) > 0 && looksLikeInput(args[0]):
-			fmt.Fprintf(a.Stderr, "To lint it: symlint check %s\n", args[0])
+		case len(args) > 0 && (looksLikeInput(args[0]) || looksLikeDump(args[0])):
+			if looksLikeDump(args[0]) {
+				fmt.Fprintf(a.Stderr, "To walk it: symlint walk %s\n", args[0])
+			} else {
+				fmt.Fprintf(a.Stderr, "To lint it: symlint check %s\n", args[0])
+			}
 		}
 	}
 	fmt.Fprintf(a.Stderr, "Run %q for more information.\n", help)
@@ -131,6 +138,11 @@ func (a *app) misused(err error, args []string) int {
 
 func looksLikeInput(arg string) bool {
 	return arg == "-" || strings.ContainsAny(arg, `/\`) || strings.Contains(arg, ".sym")
+}
+
+func looksLikeDump(arg string) bool {
+	name := filepath.Base(arg)
+	return strings.Contains(name, ".dmp") || strings.Contains(name, ".mdmp") || name == "core" || strings.HasPrefix(name, "core.")
 }
 
 // failed tells why a command could not do its work. A reader that went away needs not be told.

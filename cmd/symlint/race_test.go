@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raceDetector: it makes everything many times as slow.
+const raceDetector = true
