@@ -73,6 +73,9 @@ var longStacks = []longStack{
 
 // Walking allocates for each walk, and for each address that is new, but not for frames.
 func TestWalkAllocations(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
 	for _, l := range longStacks {
 		t.Run(l.name, func(t *testing.T) {
 			allocs := func(frames int) float64 {

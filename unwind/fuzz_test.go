@@ -123,8 +123,16 @@ func FuzzWalk(f *testing.F) {
 				t.Fatalf("frame %d differs between two walks", i)
 			}
 		}
-		for i := range min(20, len(s.Frames)+1) {
-			w.Explain(s, i)
+		scanned := 0
+		for i := range min(20, len(s.Frames)) {
+			e := w.Explain(s, i)
+			if a := e.Found(); i > 0 && scanned < w.MaxScanned && (a == nil || a.Technique != s.Frames[i].Technique) {
+				t.Fatalf("frame %d was found by %v, but is explained by %+v", i, s.Frames[i].Technique, a)
+			}
+			switch s.Frames[i].Trust {
+			case TrustNone, TrustScan, TrustCFIScan:
+				scanned++
+			}
 		}
 		w.Explain(s, len(s.Frames))
 		w.WalkList([]uint64{module1, module1 + uint64(flags)*16, 0, 1<<64 - 1})

@@ -112,16 +112,7 @@ func (r *Region) Contains(addr uint64) bool {
 	return addr-r.Base < uint64(len(r.Data)) && addr >= r.Base
 }
 
-// word reads one word of 4 or 8 bytes.
-func word(m Memory, order binary.ByteOrder, addr uint64, size int) (uint64, bool) {
-	b, ok := m.Bytes(addr, size)
-	if !ok {
-		return 0, false
-	}
-	return decode(order, b), true
-}
-
-// stackWord is word for the region that every step reads; it costs no interface call.
+// stackWord reads one word of 4 or 8 bytes.
 func stackWord(r *Region, order binary.ByteOrder, addr uint64, size int) (uint64, bool) {
 	b, ok := r.Bytes(addr, size)
 	if !ok {
