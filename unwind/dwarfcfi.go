@@ -57,17 +57,20 @@ func (w *Walker) imageOf(m *Module) *image {
 
 // withBinaries adds the techniques that binaries make possible behind STACK CFI.
 func (w *Walker) withBinaries(e *engine, order []Technique) []Technique {
-	if e.kind == kindS390 || len(order) == 1 {
-		return append([]Technique{ByCFI, BySFrame, ByDWARF}, order...)
+	if e.withBinaries != nil {
+		return e.withBinaries
 	}
-	var out []Technique
+	if e.kind == kindS390 || len(order) == 1 {
+		e.withBinaries = append([]Technique{ByCFI, BySFrame, ByDWARF}, order...)
+		return e.withBinaries
+	}
 	for _, t := range order {
-		out = append(out, t)
+		e.withBinaries = append(e.withBinaries, t)
 		if t == ByCFI {
-			out = append(out, BySFrame, ByDWARF)
+			e.withBinaries = append(e.withBinaries, BySFrame, ByDWARF)
 		}
 	}
-	return out
+	return e.withBinaries
 }
 
 // dwarfSource is the row of DWARF call frame information that a frame was found by.

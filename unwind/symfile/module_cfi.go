@@ -61,17 +61,32 @@ func (m *Symbols) CFI(addr uint64) *CFI {
 	if !ok {
 		return nil
 	}
-	rows := m.rows(e.Value)
+	block := m.block(e.Value)
 	c := &CFI{Addr: e.First, Size: e.Size()}
-	for i := range rows {
-		if r := &rows[i]; !r.Init && r.Addr > addr {
-			break
-		}
-		c.Rows = append(c.Rows, rows[i])
-	}
-	m.merge(c)
+	// The first row always applies.
+	n := 1 + sort.Search(len(block.rows)-1, func(i int) bool { return !block.rows[1+i].Init && block.rows[1+i].Addr > addr })
+	c.Rows = block.rows[:n:n]
+	m.merge(c, block)
 	return c
 }
+
+// unwindBlock is an INIT record with the deltas that can apply in its range, in order.
+type unwindBlock struct {
+	rows []CFIRow
+	// steps are the rules in force behind every stepRows rows, so that a long block is not merged from its start for
+	// every address.
+	steps []cfiStep
+}
+
+type cfiStep struct {
+	rules []CFIRule
+	err   string
+}
+
+const (
+	stepRows  = 32
+	stepRules = 64 // more rules are not kept: no CPU has so many registers
+)
 
 // HasCFI reports whether an INIT record covers an address.
 func (m *Symbols) HasCFI(addr uint64) bool {
@@ -80,19 +95,15 @@ func (m *Symbols) HasCFI(addr uint64) bool {
 }
 
 // merge applies the rows in order.
-func (m *Symbols) merge(c *CFI) {
-	for i := range c.Rows {
-		row := &c.Rows[i]
-		if row.Err != "" && c.Err == "" && (row.Init || m.policy == RustMinidump) {
-			c.Err = row.Err
-		}
-		for _, rule := range row.Rules {
-			if k := m.ruleIndex(c.Rules, rule.Name); k >= 0 {
-				c.Rules[k] = rule
-			} else {
-				c.Rules = append(c.Rules, rule)
-			}
-		}
+func (m *Symbols) merge(c *CFI, block *unwindBlock) {
+	from := 0
+	if k := min(len(c.Rows)/stepRows, len(block.steps)); k > 0 {
+		step := &block.steps[k-1]
+		c.Rules, c.Err = slices.Clone(step.rules), step.err
+		from = k * stepRows
+	}
+	for i := from; i < len(c.Rows); i++ {
+		c.Rules, c.Err = m.applyRow(&c.Rows[i], c.Rules, c.Err)
 	}
 	slices.SortStableFunc(c.Rules, func(a, b CFIRule) int {
 		return cmp.Or(cmp.Compare(ruleOrder(a.Name), ruleOrder(b.Name)), strings.Compare(a.Name, b.Name))
@@ -106,6 +117,21 @@ func (m *Symbols) merge(c *CFI) {
 			return
 		}
 	}
+}
+
+// applyRow puts the rules of one record in force.
+func (m *Symbols) applyRow(row *CFIRow, rules []CFIRule, err string) ([]CFIRule, string) {
+	if row.Err != "" && err == "" && (row.Init || m.policy == RustMinidump) {
+		err = row.Err
+	}
+	for _, rule := range row.Rules {
+		if k := m.ruleIndex(rules, rule.Name); k >= 0 {
+			rules[k] = rule
+		} else {
+			rules = append(rules, rule)
+		}
+	}
+	return rules, err
 }
 
 func ruleOrder(name string) int {
@@ -134,19 +160,26 @@ func (m *Symbols) ruleIndex(rules []CFIRule, name string) int {
 	return -1
 }
 
-// rows returns the INIT record with the given position and all deltas that can apply within its range, in order.
-func (m *Symbols) rows(init int32) []CFIRow {
+// block returns the INIT record with the given position and all deltas that can apply within its range.
+func (m *Symbols) block(init int32) *unwindBlock {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if rows, ok := m.blocks[init]; ok {
-		return rows
+	if b, ok := m.blocks[init]; ok {
+		return b
 	}
-	rows := m.readRows(init)
+	b := &unwindBlock{rows: m.readRows(init)}
+	var rules []CFIRule
+	err := ""
+	for i := range b.rows {
+		if rules, err = m.applyRow(&b.rows[i], rules, err); (i+1)%stepRows == 0 && len(b.steps) == i/stepRows && len(rules) <= stepRules {
+			b.steps = append(b.steps, cfiStep{slices.Clone(rules), err})
+		}
+	}
 	if m.blocks == nil || len(m.blocks) >= cached {
-		m.blocks = make(map[int32][]CFIRow)
+		m.blocks = make(map[int32]*unwindBlock)
 	}
-	m.blocks[init] = rows
-	return rows
+	m.blocks[init] = b
+	return b
 }
 
 func (m *Symbols) readRows(init int32) []CFIRow {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package unwind
+
+const raceDetector = false
