@@ -7,6 +7,7 @@ import (
 
 	"github.com/symlint/symlint/unwind"
 	"github.com/symlint/symlint/unwind/arch"
+	"github.com/symlint/symlint/unwind/symfile"
 )
 
 // Blame is the record that the first wrong frame of a thread came from.
@@ -17,6 +18,8 @@ type Blame struct {
 	// Register came out wrong: "pc", "sp", another register, or "" if the reference does not tell.
 	Register      string
 	Expected, Got uint64
+	// Proven: Expected is not the reference's word but that of the walk which matches it with the remedy.
+	Proven bool
 	// Attempts are the techniques tried in the frame below, the last of them the one that was believed.
 	Attempts []unwind.Attempt
 	// Attempt is the one whose record is to blame, nil if no record is.
@@ -204,28 +207,17 @@ func unreadable(w *unwind.Walker, r *unwind.Record) int {
 	return 0
 }
 
-// silentRow reports whether it is not the .cfa rule that is wrong but a later record that has none: the record of the
-// rule agrees with itself, for it saves a register just below the CFA that it gives.
+// silentRow reports whether it is not the .cfa rule that is wrong but a later record that has none, because the record of
+// the rule agrees with itself.
 func silentRow(a *unwind.Attempt, line int, cpu *arch.CPU) bool {
 	if line == 0 || line == a.Record.Line {
 		return false
 	}
-	var cfa, slot int
-	entry := line == a.Record.Lines[0]
+	var rules []symfile.CFIRule
 	for _, r := range a.Rules {
-		if r.Line != line {
-			continue
-		}
-		switch _, err := fmt.Sscanf(r.Expr, ".cfa -%d + ^", &slot); {
-		case r.Register == ".cfa":
-			if _, err := fmt.Sscanf(r.Expr, cpu.SP+" %d +", &cfa); err != nil {
-				return false
-			}
-		case err == nil && (slot == cfa || entry && r.Register == ".ra"):
-			return true
-		}
+		rules = append(rules, symfile.CFIRule{Name: r.Register, Expr: r.Expr, Line: r.Line})
 	}
-	return false
+	return consistent(rules, line, a.Record.Lines[0], cpu)
 }
 
 // Describe says in one line what is wrong, for people.
@@ -244,7 +236,11 @@ func (b *Blame) Describe(s *unwind.Stack) string {
 		fmt.Fprintf(&t, "frame %d, unwound from %s by %s", b.Frame, below, b.Attempt.Record.Kind)
 	}
 	if b.Register != "" {
-		fmt.Fprintf(&t, ": %s is 0x%x, the reference has 0x%x", b.Register, b.Got, b.Expected)
+		who := "the reference"
+		if b.Proven {
+			who = "the walk that matches the reference"
+		}
+		fmt.Fprintf(&t, ": %s is 0x%x, %s has 0x%x", b.Register, b.Got, who, b.Expected)
 	}
 	return t.String()
 }

@@ -88,6 +88,17 @@ func (t *target) at(addr uint64) unwind.Patch {
 	}}
 }
 
+// replaceWhereLast replaces a rule of an earlier record where the target's last record is in force.
+func (t *target) replaceWhereLast(name string, line int, expr string) func(m *unwind.Module, s *symfile.Symbols, addr uint64, info *symfile.CFI) *symfile.CFI {
+	change := t.rule(name, line, expr).CFI
+	return func(m *unwind.Module, s *symfile.Symbols, addr uint64, info *symfile.CFI) *symfile.CFI {
+		if info == nil || m != t.module || info.Addr != t.info.Addr || !t.applies(info) {
+			return info
+		}
+		return change(m, s, addr, info)
+	}
+}
+
 // drop makes the walk behave as if the records were not there.
 func (t *target) drop(s scope) unwind.Patch {
 	return unwind.Patch{CFI: func(m *unwind.Module, _ *symfile.Symbols, _ uint64, info *symfile.CFI) *symfile.CFI {

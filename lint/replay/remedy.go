@@ -19,8 +19,9 @@ type Remedy struct {
 	Text string // what to change, in words
 	// Rule is the lint rule that finds the defect in the file alone, "" if there is none.
 	Rule string
-	// Line is the record to change, 1-based; the first one where there are more.
-	Line int
+	// Module is the one whose symbol file is to be changed, Line the record, 1-based; the first where there are more.
+	Module *unwind.Module
+	Line   int
 	// Old and New are the rule before and after, "" where more than one changes.
 	Old, New string
 	Scope    string
@@ -123,10 +124,7 @@ func (t *target) exchanged(cpu *arch.CPU) []trial {
 	if cpu.SP == "" || cpu.FP == "" {
 		return nil
 	}
-	swap := func(r symfile.CFIRule) (symfile.CFIRule, bool) {
-		r.Name, r.Expr = swapWord(r.Name, cpu.SP, cpu.FP), swapWords(r.Expr, cpu.SP, cpu.FP)
-		return r, true
-	}
+	swap := exchange(cpu)
 	var out []trial
 	for s := oneRow; s <= wholeModule; s++ {
 		out = append(out, trial{
@@ -143,6 +141,14 @@ func (t *target) cfaLine(s scope) int {
 		return r.Line
 	}
 	return t.row.Line
+}
+
+// exchange is a change of rules that exchanges the stack and the frame pointer.
+func exchange(cpu *arch.CPU) func(r symfile.CFIRule) (symfile.CFIRule, bool) {
+	return func(r symfile.CFIRule) (symfile.CFIRule, bool) {
+		r.Name, r.Expr = swapWord(r.Name, cpu.SP, cpu.FP), swapWords(r.Expr, cpu.SP, cpu.FP)
+		return r, true
+	}
 }
 
 func swapWord(word, a, b string) string {
@@ -260,7 +266,49 @@ func (t *target) missing(cpu *arch.CPU) []trial {
 			add(".cfa", fmt.Sprintf("%s %d +", cpu.FP, k*w), "cfi-missing-cfa")
 		}
 	}
+	return append(out, t.silentRow(cpu)...)
+}
+
+// silentRow gives the last record a .cfa rule, if it has none and the rule in force, which is of an earlier record, agrees
+// with that record.
+func (t *target) silentRow(cpu *arch.CPU) []trial {
+	old, ok := t.info.Rule(".cfa")
+	if !ok || old.Line == t.row.Line || !consistent(t.info.Rules, old.Line, t.info.Rows[0].Line, cpu) {
+		return nil
+	}
+	var out []trial
+	for _, expr := range variants(old.Expr, ".cfa", cpu) {
+		out = append(out, trial{
+			target: ".cfa", Kind: "missing-rule", Text: fmt.Sprintf("add .cfa: %s to %s", expr, scopeTexts[oneRow]), Line: t.row.Line,
+			New: ".cfa: " + expr, Scope: scopeTexts[oneRow], patch: unwind.Patch{CFI: t.replaceWhereLast(".cfa", old.Line, expr)},
+		})
+	}
 	return out
+}
+
+// consistent reports whether the .cfa rule of a record agrees with the other rules there: with a register that is
+// saved just below the CFA, or with the state at a function's entry.
+func consistent(rules []symfile.CFIRule, line, entry int, cpu *arch.CPU) bool {
+	cfa := int64(-1)
+	for _, r := range rules {
+		if r.Line == line && r.Name == ".cfa" {
+			shape := postfix.ShapeOf([]byte(r.Expr))
+			if string(shape.Register([]byte(r.Expr))) != cpu.SP || shape.Kind != postfix.RegOffset && shape.Kind != postfix.Reg {
+				return false
+			}
+			cfa = shape.Offset
+		}
+	}
+	if line == entry {
+		return cfa == int64(cpu.EntryCFA)
+	}
+	for _, r := range rules {
+		shape := postfix.ShapeOf([]byte(r.Expr))
+		if r.Line == line && r.Name != ".cfa" && shape.Kind == postfix.DerefCFA && cfa > 0 && -shape.Offset == cfa {
+			return true
+		}
+	}
+	return false
 }
 
 // savedFP adds the rule for the frame pointer that the function saves without saying so.

@@ -16,6 +16,7 @@ type Issue struct {
 	Thread  int
 	Frame   int // index in Stack.Frames of the frame that it is about
 	Module  *unwind.Module
+	Path    string // of a symbol file that belongs to no module of the dump, "" otherwise
 	Line    int    // of the record in the module's symbol file, 0 if it is about the file as a whole
 	Address uint64 // module-relative
 	// Function is the one at Address, "" if unknown.
@@ -83,7 +84,7 @@ func clone(w *unwind.Walker, symbols unwind.SymbolSource, patch unwind.Patch) *u
 
 // shorter finds the symbol files without which the walk reaches further.
 func shorter(w *unwind.Walker, thread int, s *unwind.Stack) []Issue {
-	if w.Symbols == nil || len(s.Frames) == 0 || complete1(s) {
+	if w.Symbols == nil || len(s.Frames) == 0 || wholeStack(s) {
 		return nil
 	}
 	names := clone(w, w.Symbols, unwind.Patch{}) // names the frames of walks without symbols
@@ -106,8 +107,8 @@ func shorter(w *unwind.Walker, thread int, s *unwind.Stack) []Issue {
 		issue := Issue{
 			Rule: "walk-shorter-with-symbols", Thread: thread, Frame: j, Module: f.Module, Address: f.Instruction - f.Module.Base,
 			Function: f.Function,
-			Message: fmt.Sprintf("thread %d: the walk has %d frames with this file and %d without it; it ends after %s: %s",
-				thread, len(s.Frames), len(other.Frames), FrameText(s, len(s.Frames)-1, -1), s.End),
+			Message: fmt.Sprintf("thread %d: the walk has %s with this file and %d without it; it ends after %s: %s",
+				thread, frameCount(len(s.Frames)), len(other.Frames), FrameText(s, len(s.Frames)-1, -1), s.End),
 		}
 		if c := culprit(w.Explain(s, j+1).Attempts); c != nil {
 			issue.Line = c.Record.Line
@@ -121,8 +122,15 @@ func shorter(w *unwind.Walker, thread int, s *unwind.Stack) []Issue {
 	})
 }
 
-// complete1 reports whether the walk came to a function that a thread begins with.
-func complete1(s *unwind.Stack) bool {
+func frameCount(n int) string {
+	if n == 1 {
+		return "1 frame"
+	}
+	return fmt.Sprintf("%d frames", n)
+}
+
+// wholeStack reports whether the walk came to a function that a thread begins with.
+func wholeStack(s *unwind.Stack) bool {
 	for i := range s.Frames {
 		if unwind.Outermost(s.Frames[i].Function) {
 			return true
@@ -184,6 +192,10 @@ func steps(w *unwind.Walker, thread int, s *unwind.Stack) []Issue {
 			if a.Found || a.Record == nil || a.Record.Kind == "FUNC" {
 				continue
 			}
+			if stackEnds(s.Thread, &a) {
+				rejected = true // the dump is to blame, not the record
+				break
+			}
 			x := issue
 			x.Rule, x.Line = "walk-cfi-rejected", rejectedLine(&a)
 			x.Message = fmt.Sprintf("thread %d, frame %d: %s covers the address but is not used: %s", thread, i-1, a.Record.Kind, a.Why)
@@ -212,6 +224,25 @@ func steps(w *unwind.Walker, thread int, s *unwind.Stack) []Issue {
 		}
 	}
 	return out
+}
+
+// beyondStack is how far behind the end of a thread's stack a word may lie that a healthy rule reads, in bytes: dumps
+// hold a part of the stack only.
+const beyondStack = 64 << 10
+
+// stackEnds reports whether an attempt failed for want of stack memory right behind that which the dump holds.
+func stackEnds(t *unwind.Thread, a *unwind.Attempt) bool {
+	for _, r := range a.Rules {
+		if r.Fault == "" || r.Register != ".cfa" && r.Register != ".ra" {
+			continue
+		}
+		for _, l := range r.Loads {
+			if end := t.Stack.End(); !l.OK && l.Addr+8 > end && l.Addr-end+8 < beyondStack {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // rejectedLine is the line of the record for which an attempt failed: that of a rule without a value, or the INIT

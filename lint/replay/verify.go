@@ -113,6 +113,9 @@ func registersAgree(ref *RefThread, s *unwind.Stack, a *Alignment) bool {
 // the frames below it, whose registers it used.
 func remedy(w *unwind.Walker, thread int, s *unwind.Stack, b *Blame, limit time.Duration, matches func(*unwind.Stack) (int, agreement)) *Remedy {
 	left := newBudget(maxTrials, limit)
+	if r := severalFiles(w, thread, s, b, left, matches); r != nil {
+		return r
+	}
 	var second *Remedy
 	seen := make(map[suspect]bool)
 	for j := b.Frame - 1; j >= 0; j-- {
@@ -138,6 +141,9 @@ func remedy(w *unwind.Walker, thread int, s *unwind.Stack, b *Blame, limit time.
 			trials = likelyFirst(trials, b.Register, cpu)
 		}
 		r, sure := try(w, thread, trials, left, cured(matches, j+1))
+		if r != nil {
+			r.Module = f.Module
+		}
 		if r != nil && !sure && second == nil {
 			second = r
 		}
