@@ -24,6 +24,10 @@ type Blame struct {
 	Attempts []unwind.Attempt
 	// Attempt is the one whose record is to blame, nil if no record is.
 	Attempt *unwind.Attempt
+	// Symbol is the record that names the frame itself, where that is in its place and only its function or source line
+	// differs. Then no unwind record is to blame, and Frame and Module are those of the frame with the wrong name.
+	Symbol *symfile.Symbol
+	Module *unwind.Module
 	// Line is the line of the symbol file to look at: that of the rule that gave the wrong value where it is known.
 	Line int
 	// certain: Line is a record that the reader could not use.
@@ -51,7 +55,7 @@ func blame(w *unwind.Walker, ref *RefThread, s *unwind.Stack, a *Alignment) *Bla
 			b.Register, b.Expected, b.Got = "pc", want, got
 		}
 	}
-	if b.Frame == 0 {
+	if b.Register == "" && b.misnamed(w, s, a.First) || b.Frame == 0 {
 		return b
 	}
 	b.Attempts = w.Explain(s, b.Frame).Attempts
@@ -63,6 +67,27 @@ func blame(w *unwind.Walker, ref *RefThread, s *unwind.Stack, a *Alignment) *Bla
 		b.Line = blamedLine(w, b, cpu)
 	}
 	return b
+}
+
+// misnamed finds the record that gives a frame its name, where that is all that differs.
+func (b *Blame) misnamed(w *unwind.Walker, s *unwind.Stack, d *Divergence) bool {
+	if d.Field != "function" && d.Field != "line" || d.Ref == nil || !d.Ref.HasPC || b.Frame >= len(s.Frames) {
+		return false
+	}
+	f := &s.Frames[b.Frame]
+	if f.Module == nil || !f.HasSymbols {
+		return false
+	}
+	symbols, err := moduleSymbols(w, f.Module)
+	if symbols == nil || err != nil {
+		return false
+	}
+	name, ok := symbols.Symbol(f.Instruction - f.Module.Base)
+	if !ok {
+		return false
+	}
+	b.Symbol, b.Module, b.Line = &name, f.Module, name.Line
+	return true
 }
 
 // wrongRegister compares what both sides know of a frame's registers. The stack pointer comes first: it is the CFA, on
@@ -222,8 +247,11 @@ func silentRow(a *unwind.Attempt, line int, cpu *arch.CPU) bool {
 
 // Describe says in one line what is wrong, for people.
 func (b *Blame) Describe(s *unwind.Stack) string {
+	if b.Symbol != nil {
+		return fmt.Sprintf("frame %d is in its place; its name comes from %s %x at line %d", b.Frame, strings.ToUpper(b.Symbol.Kind.String()), b.Symbol.Base, b.Line)
+	}
 	if b.Frame == 0 {
-		return "the thread's own registers differ"
+		return "frame 0 has the registers that the dump tells of the thread: no unwind record is to blame"
 	}
 	below := FrameText(s, b.Frame-1, -1)
 	var t strings.Builder

@@ -88,6 +88,17 @@ var (
 	offsetOf = regexp.MustCompile(` (-?\d+) \+`)
 )
 
+// intrude puts a record where the INFO record of the file stands, which no walk needs.
+func (p *planting) intrude(record string) []int {
+	for i, l := range p.lines[:min(len(p.lines), 5)] {
+		if strings.HasPrefix(l, "INFO ") {
+			p.lines[i] = record
+			return []int{i + 1}
+		}
+	}
+	return nil
+}
+
 func (p *planting) shift(register string, by int) []int {
 	return p.edit(register, func(expr string) string {
 		m := offsetOf.FindStringSubmatchIndex(expr)
@@ -185,6 +196,12 @@ var defects = []defect{
 		}
 		*p.line(p.record.Line) = "INFO lost"
 		return p.record.Lines // the rows before it are in force now
+	}},
+	{name: "overlapping INIT before it", plant: func(p *planting) []int {
+		return p.intrude(fmt.Sprintf("STACK CFI INIT %x %x .cfa: %s %d + .ra: .cfa -%d + ^", p.record.Address-1, p.record.Size+1, p.sp, 3*p.word, 3*p.word))
+	}},
+	{name: "delta of another place", plant: func(p *planting) []int {
+		return p.intrude(fmt.Sprintf("STACK CFI %x .cfa: %s %d +", p.record.Lookup, p.sp, 5*p.word))
 	}},
 	{name: "unknown register names", plant: func(p *planting) []int {
 		n := p.ruleLine(".cfa")

@@ -84,6 +84,7 @@ func cfiTrials(cpu *arch.CPU, m *unwind.Module, s *symfile.Symbols, addr uint64)
 	}
 	t := &target{module: m, addr: addr, info: info, row: &info.Rows[len(info.Rows)-1]}
 	var out []trial
+	out = append(out, t.attributed(s)...)
 	out = append(out, t.exchanged(cpu)...)
 	out = append(out, t.misspelled(cpu)...)
 	out = append(out, t.missing(cpu)...)

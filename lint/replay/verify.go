@@ -59,15 +59,18 @@ func Verify(w *unwind.Walker, ref *Reference, o VerifyOptions) []ThreadResult {
 
 func (r *ThreadResult) verify(w *unwind.Walker, ref *Reference, i int, o VerifyOptions) {
 	p := w.Process
-	options := Options{Fields: o.Fields, Code: p.Memory.Bytes}
+	options := Options{Fields: o.Fields}
+	if p.Memory != nil {
+		options.Code = p.Memory.Bytes
+	}
 	r.Stack = w.Walk(r.Thread)
 	r.Alignment = Align(ref, i, p, r.Stack, options)
 	if r.Matched() || len(r.Stack.Frames) == 0 {
 		return
 	}
 	r.Blame = blame(w, r.Reference, r.Stack, &r.Alignment)
-	if o.NoRemedies {
-		return
+	if o.NoRemedies || r.Blame.Symbol != nil {
+		return // no other way of walking gives the frame another name
 	}
 	matches := func(s *unwind.Stack) (int, agreement) {
 		a := Align(ref, i, p, s, options)

@@ -194,13 +194,7 @@ func (m *Symbols) readRows(init int32) []CFIRow {
 		})
 		return rows
 	}
-	var r Record
-	end := googleLine(m.data, int(e.Off), len(m.data)).End
-	_, fields, _ := stackPlatform(m.data, int(e.Off), end)
-	googleCFI(m.data, fields, end, &r)
-	rows = append(rows, m.row(e.Addr, r.Text, int(e.Line), true))
-	m.eachDelta(init, add)
-	return m.withStrays(rows, e.Addr, e.Addr+e.Size-1)
+	return m.withStrays(m.ownRows(init), e.Addr, e.Addr+e.Size-1)
 }
 
 // withStrays merges the deltas from elsewhere that fall into an INIT record's range with its own. Of two at one address
