@@ -9,7 +9,7 @@ import (
 // into nowhere, realigned stacks.
 
 // bestOrder is the order in which a best walk tries the techniques.
-var bestOrder = [...]Technique{BySignal, ByCall, BySFrame, ByDWARF, ByCFI, ByWin, ByRealigned, ByFramePointer, ByLink, ByScan}
+var bestOrder = [...]Technique{BySignal, ByCall, ByDWARF, BySFrame, ByCFI, ByWin, ByRealigned, ByFramePointer, ByLink, ByScan}
 
 // bestCaller finds the caller of the last frame by whatever is known.
 func (x *walk) bestCaller(f *Frame) bool {

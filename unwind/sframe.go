@@ -10,6 +10,8 @@ type sframeSource struct {
 	file   *sframe.File
 	row    sframe.Row
 	pc     uint64 // in the addresses of file
+	// trampoline: a signal frame that no row can describe, only the platform's layout of saved registers.
+	trampoline bool
 }
 
 // sframeOf returns the SFrame sections of a module: from its binary, else from the dump's memory.
@@ -50,6 +52,10 @@ func (w *Walker) sframeAt(m *Module, pc uint64) (s sframeSource, found bool, why
 		s.row.FDE, s.row.Outermost = fde, true
 		return s, true, ""
 	}
+	if fde.Signal() && fde.NumRows == 0 {
+		s.row.FDE, s.trampoline = fde, true
+		return s, true, ""
+	}
 	if s.row, ok = fde.RowAt(s.pc); !ok {
 		return s, false, "no usable SFrame row at the address"
 	}
@@ -66,9 +72,12 @@ func (x *walk) bySFrame(f *Frame) bool {
 		}
 		return false
 	}
-	if s.row.Outermost {
+	switch {
+	case s.row.Outermost:
 		x.end = EndOutermost
 		return false
+	case s.trampoline:
+		return x.interrupted(f)
 	}
 	env := dwarfEnv{x, &callee.Registers}
 	out := &x.e.sframeOut
@@ -79,12 +88,8 @@ func (x *walk) bySFrame(f *Frame) bool {
 		return false
 	}
 	cpu := x.e.cpu
-	signal := s.row.FDE.Signal()
+	// Other registers may have been saved and changed; SFrame does not tell, so they are not known.
 	f.Registers.CPU = cpu
-	// SFrame tells of no other callee-saved register: they count as unchanged, which only rules on the frame pointer and
-	// the stack pointer can rely on.
-	x.carryDWARF(f, signal)
-	f.Registers.Drop(cpu.Slot.LR)
 	f.Registers.Set(cpu.Slot.SP, out.SP)
 	if out.FPKnown {
 		f.Registers.Set(cpu.SlotOfDWARF(uint64(s.row.FDE.Section().Header.ABI.FP())), out.FP)
@@ -94,8 +99,51 @@ func (x *walk) bySFrame(f *Frame) bool {
 		ra = x.unsigned(ra, s.row.RASigned)
 	}
 	f.Registers.Set(cpu.Slot.PC, ra)
-	f.Trust, f.Signal = TrustCFI, signal
+	f.Trust, f.Signal = TrustCFI, s.row.FDE.Signal()
 	return true
+}
+
+// interrupted restores the registers of a frame that a signal interrupted, where SFrame only marks the trampoline that
+// the handler returns to.
+func (x *walk) interrupted(f *Frame) bool {
+	callee := x.callee()
+	restore(f, x.e.cpu)
+	sp, ok := callee.Registers.SP(), false
+	switch x.e.kind {
+	case kindAMD64:
+		ok = x.savedAMD64(f, sp)
+	case kindARM64:
+		ok = x.savedARM64(f, sp)
+	case kindS390:
+		ok = x.savedS390(f, sp)
+	}
+	// The mark does not say that the stack pointer is where the kernel set it: a context must look like one.
+	if ok && x.executable(f.Registers.PC()) {
+		if _, ok = x.load(f.Registers.SP(), x.e.word); ok {
+			return true
+		}
+	}
+	if x.trace != nil {
+		x.trace.why("the registers saved by the kernel cannot be read")
+	}
+	return false
+}
+
+// savedS390 reads the registers from struct rt_sigframe or sigframe of the kernel's arch/s390/kernel/signal.c: a register
+// save area of 160 bytes; then the system call's code in 8, siginfo 128, uc_flags and uc_link 16 and uc_stack 24, or the
+// signal mask and a pointer to the registers.
+func (x *walk) savedS390(f *Frame, sp uint64) bool {
+	const sigreturn = 119 // the system call: svc 119 is 0a 77
+	at := sp + 160 + 8 + 128 + 40
+	callee := x.callee()
+	if code, ok := x.codeAt(callee.Module, callee.Registers.PC(), 2); ok && code[0] == 0x0a && code[1] == sigreturn {
+		if at, ok = x.load(sp+168, 8); !ok {
+			return false
+		}
+	}
+	slots := x.e.cpu.Slots
+	return x.saved(f, at, 8, "pswm", "pswa") && x.saved(f, at+16, 8, slots[:16]...) &&
+		x.saved(f, at+16+128+64+8, 8, slots[16:32]...) // behind the access registers and the control of floating point
 }
 
 // describeSFrame tells the row's rules and what they evaluated to.
@@ -109,8 +157,12 @@ func (x *walk) describeSFrame(a *Attempt, callee *Frame) {
 		Kind: fde.Section().Name, Module: s.module, Offset: uint64(s.row.Offset), Address: fde.Start - s.file.Base(),
 		Size: uint64(fde.Size), Lookup: s.pc - s.file.Base(),
 	}
-	if s.row.Outermost {
+	switch {
+	case s.row.Outermost:
 		a.Rules = append(a.Rules, RuleValue{Register: "RA", Expr: "undefined"})
+		return
+	case s.trampoline:
+		a.Record.Offset = uint64(fde.Offset) // there is no row
 		return
 	}
 	env := dwarfEnv{x, &callee.Registers}

@@ -39,7 +39,8 @@ var trampolineCode = map[kind][]struct {
 		{[]byte{0x77, 0x27}, sigreturn},               // movs r7,#119
 		{[]byte{0xad, 0x27}, rtSigreturn},             // movs r7,#173
 	},
-	kindRISCV: {{[]byte{0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}, rtSigreturn}}, // li a7,139; ecall
+	kindS390:  {{[]byte{0x0a, 0xad}, rtSigreturn}, {[]byte{0x0a, 0x77}, sigreturn}}, // svc 173, svc 119
+	kindRISCV: {{[]byte{0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0}, rtSigreturn}},       // li a7,139; ecall
 }
 
 // trampolineAt recognises a frame that is a signal trampoline: by its name, its code, or by call frame information
@@ -108,6 +109,8 @@ func (x *walk) bySignal(f *Frame) bool {
 		ok = x.savedARM(f, sp, t)
 	case kindRISCV:
 		ok = x.savedRISCV(f, sp)
+	case kindS390:
+		ok = x.savedS390(f, sp)
 	}
 	if !ok {
 		if x.trace != nil {

@@ -388,8 +388,15 @@ func (x *walk) terminates(f *Frame) End {
 	if pc < lowest {
 		return EndLowAddress
 	}
+	leaf := callee.Trust == TrustContext
+	if f.Technique == ByDWARF || f.Technique == BySFrame {
+		if f.Signal {
+			return EndNone // the handler may have had a stack of its own
+		}
+		leaf = x.leafLike(callee)
+	}
 	last := callee.Registers.SP()
-	if sp < last || sp == last && callee.Trust != TrustContext {
+	if sp < last || sp == last && !leaf {
 		return EndBackwards
 	}
 	return EndNone

@@ -114,17 +114,16 @@ func (x *index) add(r *symfile.Record, data []byte) {
 	}
 }
 
-// sort puts symbols and unwind records in the order of their addresses, wider ones first, and by name and text where
-// addresses are equal, so that the order of the file does not matter.
+// sort puts symbols and unwind records in the order of their addresses, wider ones first, and by their text where these
+// are equal, so that the order of the file does not matter.
 func (x *index) sort(data []byte) {
-	text := func(e *extent) []byte { return data[e.off:e.end] }
-	slices.SortStableFunc(x.names, func(a, b extent) int { return bytes.Compare(text(&a), text(&b)) })
-	x.names = slices.CompactFunc(x.names, func(a, b extent) bool { return bytes.Equal(text(&a), text(&b)) })
+	text := func(e extent) []byte { return data[e.off:e.end] }
+	slices.SortStableFunc(x.names, func(a, b extent) int { return bytes.Compare(text(a), text(b)) })
+	x.names = slices.CompactFunc(x.names, func(a, b extent) bool { return bytes.Equal(text(a), text(b)) })
 	order := func(a, b entry) int {
 		c := cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(b.size, a.size))
 		if c == 0 {
-			c = cmp.Or(bytes.Compare(compared(symfile.RecordText(data, a.off)), compared(symfile.RecordText(data, b.off))),
-				cmp.Compare(a.off, b.off))
+			c = cmp.Or(bytes.Compare(firstLine(data[a.off:a.end]), firstLine(data[b.off:b.end])), cmp.Compare(a.off, b.off))
 		}
 		return c
 	}
@@ -135,5 +134,12 @@ func (x *index) sort(data []byte) {
 	}
 }
 
-// compared bounds what comparing two texts costs.
-func compared(b []byte) []byte { return b[:min(len(b), 1<<10)] }
+// firstLine is the first line of an entry, as far as it is worth comparing.
+func firstLine(b []byte) []byte {
+	const most = 1 << 10
+	b = b[:min(len(b), most)]
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		b = b[:i]
+	}
+	return b
+}

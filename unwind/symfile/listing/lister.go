@@ -17,7 +17,7 @@ type lister struct {
 	rules   ruleReader
 	// budget is how many bytes the listing may still repeat of what the file says once: names of files and inlined
 	// functions in every line, rules in every row.
-	budget int
+	budget int64
 
 	lines   []line
 	inlines inlineTree
@@ -25,11 +25,11 @@ type lister struct {
 	state   state
 }
 
-// repeats is how many times its own size a file may repeat itself. Real ones do up to about five times.
-const repeats = 32
+// repeats is how many times its own size a file may repeat itself. Real ones do up to about three times.
+const repeats = 16
 
 func newLister(data []byte, s sink) *lister {
-	l := &lister{index: newIndex(data), data: data, sink: s, budget: repeats*len(data) + 1<<20}
+	l := &lister{index: newIndex(data), data: data, sink: s, budget: repeats*int64(len(data)) + 1<<20}
 	l.rules.cpu, _ = arch.Lookup(l.module.Arch)
 	return l
 }
@@ -128,7 +128,8 @@ func (l *lister) scan(e *entry) *symfile.Record {
 
 func (l *lister) read(e *entry) symbol {
 	r := l.scan(e)
-	return symbol{kind: r.Kind, name: l.data[r.Text.Off:r.Text.End], addr: e.addr, size: e.size, params: r.ParamSize, multiple: r.Multiple}
+	return symbol{kind: r.Kind, name: l.data[r.Text.Off:r.Text.End], addr: e.addr, size: e.size, params: r.ParamSize,
+		multiple: r.Multiple}
 }
 
 // source lists the lines and inlined calls of the function that was read.
@@ -180,10 +181,10 @@ func (l *lister) afford(text []byte) []byte {
 	if len(text) <= short {
 		return text
 	}
-	if len(text) > l.budget {
+	if int64(len(text)) > l.budget {
 		return text[:short]
 	}
-	l.budget -= len(text)
+	l.budget -= int64(len(text))
 	return text
 }
 

@@ -163,8 +163,8 @@ func (o *out) flush() {
 
 // run lists a file into a sink.
 func run(data []byte, s sink, o *out) error {
-	if uint64(len(data)) > symfile.MaxSize {
-		data = data[:symfile.MaxSize]
+	if most := uint64(symfile.MaxSize); uint64(len(data)) > most {
+		data = data[:most]
 	}
 	l := newLister(data, s)
 	l.head()

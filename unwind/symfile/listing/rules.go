@@ -280,7 +280,8 @@ func (l *lister) cfi(s *symbol, e *entry) {
 	if !slices.IsSortedFunc(l.deltas, byAddress) {
 		slices.SortStableFunc(l.deltas, byAddress)
 	}
-	l.sink.unwind(&unwind{span{int64(e.addr - s.addr), e.size}, s.kind == symfile.Func && e.addr == s.addr && e.size == s.size})
+	whole := s.kind == symfile.Func && e.addr == s.addr && e.size == s.size
+	l.sink.unwind(&unwind{span{int64(e.addr - s.addr), e.size}, whole})
 	l.state.reset()
 	l.row(s, initial)
 	for _, d := range l.deltas {
@@ -298,8 +299,8 @@ func (l *lister) row(s *symbol, d delta) {
 	}
 	x.rules = l.state.rules
 	if short := 4 * int(d.text.end-d.text.off); l.state.bytes > short+64 {
-		if complete = complete && l.state.bytes <= l.budget; complete {
-			l.budget -= l.state.bytes
+		if complete = complete && int64(l.state.bytes) <= l.budget; complete {
+			l.budget -= int64(l.state.bytes)
 		}
 	}
 	if !complete {
