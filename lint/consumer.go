@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Consumer is a program family that reads symbol files.
+// Consumer is a program family that reads symbol files or SFrame sections.
 type Consumer uint8
 
 // The consumers a finding speaks of.
@@ -13,10 +13,15 @@ const (
 	Breakpad     Consumer = iota // Google's minidump_stackwalk and its library
 	RustMinidump                 // rust-minidump's breakpad-symbols and minidump-stackwalk
 	Symbolic                     // getsentry/symbolic, behind Sentry and sentry-cli
+	Binutils                     // libsframe in readelf and objdump of GNU binutils
+	LD                           // GNU ld
+	Linux                        // the kernel's unwinder of user space
+	Glibc                        // backtrace of the GNU C library
+	LLVM                         // llvm-readobj
 	ConsumerCount
 )
 
-var consumerNames = [ConsumerCount]string{"breakpad", "rust-minidump", "symbolic"}
+var consumerNames = [ConsumerCount]string{"breakpad", "rust-minidump", "symbolic", "binutils", "ld", "linux", "glibc", "llvm"}
 
 // String returns the name used on the command line and in output.
 func (c Consumer) String() string { return consumerNames[c] }
@@ -32,10 +37,14 @@ func ParseConsumer(name string) (Consumer, error) {
 }
 
 // ConsumerSet is a set of consumers; the zero value is empty.
-type ConsumerSet uint8
+type ConsumerSet uint16
 
-// AllConsumers holds every consumer.
-const AllConsumers ConsumerSet = 1<<ConsumerCount - 1
+// Sets of consumers.
+const (
+	AllConsumers    ConsumerSet = 1<<ConsumerCount - 1
+	SymbolConsumers ConsumerSet = 1<<Breakpad | 1<<RustMinidump | 1<<Symbolic // they read symbol files
+	SFrameConsumers             = AllConsumers &^ SymbolConsumers             // they read SFrame sections
+)
 
 // Add returns the set with c in it.
 func (s ConsumerSet) Add(c Consumer) ConsumerSet { return s | 1<<c }
@@ -69,9 +78,9 @@ type Effect struct {
 // Effects holds one effect per consumer.
 type Effects [ConsumerCount]Effect
 
-// Same returns effects in which every consumer does the same.
+// Same returns effects in which every consumer of symbol files does the same.
 func Same(i Impact, text string) Effects {
-	return Effects{{i, text}, {i, text}, {i, text}}
+	return Effects{Breakpad: {i, text}, RustMinidump: {i, text}, Symbolic: {i, text}}
 }
 
 // Fine is the effect of a consumer that does not mind.

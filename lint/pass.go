@@ -138,17 +138,23 @@ func (p *Pass) Keeps(r *Rule) bool {
 // Report counts a finding and, if it is to be kept, has fill complete it. It costs little when a rule has spoken
 // more often than is shown.
 func (p *Pass) Report(s Spot, fill func(*Finding)) {
-	i := p.registry.Index(s.Rule)
+	p.report(s.Rule, s.Severity, s.Effects, s.Count, func(f *Finding) {
+		p.place(f, s)
+		fill(f)
+	})
+}
+
+// report is Report for findings whose place fill tells.
+func (p *Pass) report(rule *Rule, severity Severity, effects *Effects, count int, fill func(*Finding)) {
+	i := p.registry.Index(rule)
 	if i < 0 {
 		return
 	}
-	effects := &s.Rule.Effects
-	if s.Effects != nil {
-		effects = s.Effects
+	if effects == nil {
+		effects = &rule.Effects
 	}
-	severity := s.Severity
 	if severity == Off {
-		severity = s.Rule.Severity
+		severity = rule.Severity
 	}
 	severity = p.settings.rules[i].effective(severity)
 	if severity == Off || !effects.Affects(p.settings.Consumers) {
@@ -156,13 +162,12 @@ func (p *Pass) Report(s Spot, fill func(*Finding)) {
 	}
 	c := &p.counts[i]
 	c.findings[severity]++
-	c.records += max(s.Count, 1)
+	c.records += max(count, 1)
 	if p.keep > 0 && c.kept[severity] >= p.keep {
 		return
 	}
 	c.kept[severity]++
-	f := Finding{Rule: s.Rule, Severity: severity, File: p.Path, Effects: *effects, Count: max(s.Count, 1)}
-	p.place(&f, s)
+	f := Finding{Rule: rule, Severity: severity, File: p.Path, Effects: *effects, Count: max(count, 1)}
 	fill(&f)
 	f.Message, f.Function, f.Subject = bounded(f.Message), bounded(f.Function), bounded(f.Subject)
 	p.store.add(f)

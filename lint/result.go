@@ -41,6 +41,8 @@ type FileResult struct {
 	Module   ModuleInfo
 	Records  []RecordCount // kinds that occur, in the order of the format
 	Coverage *Coverage     // nil where there is no code to cover
+	// Note is a remark on the input that is no finding: there is nothing in it to check.
+	Note string
 	// Err is why the input could not be linted. Findings made before it are still there.
 	Err error
 

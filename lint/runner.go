@@ -34,6 +34,8 @@ type Input struct {
 type Runner struct {
 	Registry  *Registry
 	Analyzers []*Analyzer
+	// Binary are the analyzers of ELF files and SFrame sections; nil = these are refused.
+	Binary []*BinaryAnalyzer
 	// Settings gives the settings for a path; nil = the defaults for every path.
 	Settings func(path string) (*Settings, error)
 	// Known returns the filter of findings that a baseline holds already, for one module, whose name is "" if the input
@@ -124,7 +126,7 @@ func (r *Runner) check(src Source, jobs int, tokens chan struct{}) (res *FileRes
 	}
 	res.closeInput = in.Close
 	res.Kind = in.Kind
-	if in.Kind != "sym" {
+	if in.Kind != "sym" && len(r.Binary) == 0 {
 		res.Err = fmt.Errorf("%s:1:1: %w: expected a MODULE record, found an %s file", src.Path(), ErrUnsupported, kindNames[in.Kind])
 		return res
 	}
@@ -135,7 +137,12 @@ func (r *Runner) check(src Source, jobs int, tokens chan struct{}) (res *FileRes
 			return res
 		}
 	}
-	if err := r.checkSym(res, in, settings, jobs, tokens); err != nil {
+	if in.Kind != "sym" {
+		err = r.checkBinary(res, in, settings, tokens)
+	} else {
+		err = r.checkSym(res, in, settings, jobs, tokens)
+	}
+	if err != nil {
 		res.Err = fmt.Errorf("%s: %w", src.Path(), err)
 	} else {
 		res.Err = in.Err
@@ -393,7 +400,10 @@ func (c *chunkPass) scan(analyzers []*Analyzer, cut symfile.Chunk) error {
 
 // conclude turns what the passes know into the result.
 func (r *Runner) conclude(res *FileResult, p *Pass) {
-	names := symfile.NewNames(p.Data, &p.Index)
+	var names *symfile.Names
+	if res.Kind == "sym" {
+		names = symfile.NewNames(p.Data, &p.Index)
+	}
 	if r.Known != nil {
 		p.applyBaseline(res, r.Known(res.Module.Name), r.Keep, names)
 	}

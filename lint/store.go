@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 )
 
 // runLength is how many findings are held in memory before a sorted run goes to temporary storage.
@@ -75,6 +76,8 @@ func (s *store) compare(a, b *Finding) int {
 	switch {
 	case a.Line != b.Line:
 		return cmpInt(int64(a.Line), int64(b.Line))
+	case a.Section != b.Section:
+		return strings.Compare(a.Section, b.Section)
 	case a.Offset != b.Offset:
 		return cmpInt(a.Offset, b.Offset)
 	case a.Column != b.Column:

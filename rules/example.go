@@ -9,20 +9,33 @@ import (
 	"github.com/symlint/symlint/lint"
 )
 
-// RunExample checks the bad example of a rule and returns what that rule says of it. The caller closes the result.
+// RunExample checks the bad example of a rule, or replays it against a small process if it takes a dump to see, and
+// returns what that rule says of it. The caller closes the result.
 func RunExample(rule *lint.Rule) (*lint.FileResult, error) {
+	if NeedsDump(rule) {
+		return runWalkExample(rule, examplePath(rule))
+	}
 	g := Registry()
 	settings := lint.NewSettings(g)
 	if err := settings.Select(g, []string{rule.Name}); err != nil {
 		return nil, err
 	}
-	path := rule.Bad.Path
-	if path == "" {
-		path = "example.sym"
+	r := &lint.Runner{Registry: g, Analyzers: Analyzers(), Binary: BinaryAnalyzers(), Jobs: 1}
+	if rule.Binary {
+		data := rule.Bad.Data()
+		res := r.CheckBinary(examplePath(rule), binaryKind(data), data, settings)
+		return res, res.Err
 	}
-	r := &lint.Runner{Registry: g, Analyzers: Analyzers(), Jobs: 1}
-	res := r.CheckSym(path, []byte(rule.Bad.Text), settings)
+	res := r.CheckSym(examplePath(rule), []byte(rule.Bad.Text), settings)
 	return res, res.Err
+}
+
+// examplePath is the name that the bad example of a rule is checked under.
+func examplePath(rule *lint.Rule) string {
+	if rule.Bad.Path != "" {
+		return rule.Bad.Path
+	}
+	return "example.sym"
 }
 
 const (

@@ -100,7 +100,7 @@ INFO CODE_ID D1E3F2B69CA0574F812D3E4F5A6B7C8D11223344
 // impacts of a finding: one letter a consumer, breakpad, rust-minidump, symbolic.
 func impacts(f *lint.Finding) string {
 	var b []byte
-	for _, e := range f.Effects {
+	for _, e := range f.Effects[:lint.Symbolic+1] {
 		b = append(b, "-dlRC"[e.Impact])
 	}
 	return string(b)
@@ -269,7 +269,7 @@ func TestFormatDefects(t *testing.T) {
 				t.Errorf("impacts %s, want %s: %s", got, c.impacts, fs[0].Effects.String(lint.AllConsumers))
 			}
 			sameHoweverCut(t, text, "format", "module")
-			for _, e := range fs[0].Effects {
+			for _, e := range fs[0].Effects[:lint.Symbolic+1] {
 				if e.Text == "" {
 					t.Error("a consumer's effect is not told")
 				}

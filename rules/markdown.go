@@ -75,11 +75,14 @@ func RuleMarkdown(w io.Writer, r *lint.Rule) error {
 	fmt.Fprintf(&b, "### %s\n\n**%s** · %s\n\n%s\n\n", r.Name, severities(r), prose(r.Summary), prose(r.Why))
 	b.WriteString("| consumer | impact | what it does |\n|---|---|---|\n")
 	for c := lint.Consumer(0); c < lint.ConsumerCount; c++ {
+		if !r.Consumers().Has(c) {
+			continue
+		}
 		e := r.Effects[c]
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c, e.Impact, cell(e.Text))
 	}
 	b.WriteString("\nWrong:\n")
-	fence(&b, Excerpt(r.Bad.Text, r.Bad.Line))
+	fence(&b, BadExcerpt(r))
 	var lines []string
 	for f, err := range res.Findings() {
 		if err != nil {
@@ -89,7 +92,7 @@ func RuleMarkdown(w io.Writer, r *lint.Rule) error {
 	}
 	fence(&b, lines)
 	b.WriteString("\nRight:\n")
-	fence(&b, Excerpt(r.Good, 0))
+	fence(&b, GoodExcerpt(r))
 	if r.Evidence != "" {
 		fmt.Fprintf(&b, "\nEvidence: %s\n", prose(r.Evidence))
 	}
@@ -124,7 +127,7 @@ func fence(b *strings.Builder, lines []string) {
 // findingLines is a finding as plain text, the quoted record left out.
 func findingLines(f *lint.Finding) []string {
 	headline := f.Headline(lint.AllConsumers)
-	first := fmt.Sprintf("%s:%d:%d: %s: %s", f.File, f.Line, f.Column, f.Severity, escape(headline, len(headline)))
+	first := fmt.Sprintf("%s: %s: %s", linePlace(f.File, &f.Location), f.Severity, escape(headline, len(headline)))
 	if f.Count > 1 {
 		first += fmt.Sprintf(" (%d records)", f.Count)
 	}
@@ -137,9 +140,17 @@ func findingLines(f *lint.Finding) []string {
 	}
 	for i := range f.Related {
 		r := &f.Related[i]
-		lines = append(lines, fmt.Sprintf("    %s:%d:%d: note: %s", f.File, r.Line, r.Column, escape(r.Message, len(r.Message))))
+		lines = append(lines, fmt.Sprintf("    %s: note: %s", linePlace(f.File, &r.Location), escape(r.Message, len(r.Message))))
 	}
 	return lines
+}
+
+// linePlace is a location: line and column of a text, section and offset of a binary.
+func linePlace(file string, l *lint.Location) string {
+	if l.Section != "" {
+		return fmt.Sprintf("%s(%s+0x%x)", file, l.Section, l.Offset)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, l.Line, l.Column)
 }
 
 // codeSpan finds what Markdown leaves alone; codeWord what it would take for formatting, mathematics or HTML:

@@ -18,6 +18,8 @@ func families() []*lint.Analyzer {
 		cfiFamily,
 		winFamily,
 		coverageFamily,
+		walkFamily,
+		sframeCatalogue,
 	}
 }
 

@@ -42,6 +42,10 @@ func TestCatalogue(t *testing.T) {
 	}
 	for _, r := range All() {
 		t.Run(r.Name, func(t *testing.T) {
+			if r.Binary {
+				testBinaryExamples(t, r)
+				return
+			}
 			if r.Bad.Text == "" || r.Good == "" || r.Bad.Line < 0 {
 				t.Fatal("a rule needs a bad and a good example")
 			}
@@ -53,6 +57,9 @@ func TestCatalogue(t *testing.T) {
 				path = "example.sym"
 			}
 			bad := check(t, path, r.Bad.Text)
+			if NeedsDump(r) {
+				bad = replayed(t, r.Bad.Text, r != walkScan) // TestWalkExamples has more
+			}
 			if !slices.ContainsFunc(bad, func(f lint.Finding) bool { return f.Rule == r && f.Line == r.Bad.Line }) {
 				t.Errorf("the bad example does not trigger the rule at line %d:\n%s", r.Bad.Line, describe(bad))
 			}

@@ -246,7 +246,7 @@ func TestMistakes(t *testing.T) {
 		{"select = 'cfi'", `c.toml:1:1: select must be a list of strings, not "cfi"`},
 		{"select = []", `c.toml:1:1: select is empty, so no rule would run; leave it out to run all`},
 		{"ignore = [\n  'cfi',\n  7,\n]", `c.toml:3:3: ignore must be a list of strings, but has 7 in it`},
-		{"consumers = ['breakpad',\n'socorro']", `c.toml:2:1: unknown consumer "socorro" (want breakpad, rust-minidump, symbolic)`},
+		{"consumers = ['breakpad',\n'socorro']", `c.toml:2:1: unknown consumer "socorro" (want breakpad, rust-minidump, symbolic, binutils, ld, linux, glibc, llvm)`},
 		{"consumers = []", `c.toml:1:1: consumers is empty`},
 		{"baseline = true", `c.toml:1:1: baseline must be a path, not true`},
 		{"severity = 3", `c.toml:1:1: severity must be a table of rules and severities, not an integer`},

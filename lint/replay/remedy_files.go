@@ -11,55 +11,69 @@ import (
 )
 
 // severalFiles is the remedy for stack and frame pointers that are exchanged in more than one symbol file, as they are
-// where one producer wrote them all: no change of a single file makes such a walk match. It returns nil if not more than
-// one file looks exchanged, if one of them alone makes the difference, or if the walk does not match after all.
+// where one producer wrote them all: no change of a single file makes such a walk match. It returns nil if not more
+// than one file looks exchanged, if one of them alone makes the difference, or if the walk does not match after all.
 func severalFiles(w *unwind.Walker, thread int, s *unwind.Stack, b *Blame, left *budget, matches func(*unwind.Stack) (int, agreement)) *Remedy {
 	cpu := s.Frames[0].Registers.CPU
-	files := exchangedFiles(w, s, cpu)
+	var files []*target
+	right := s
+	for more := exchangedFiles(w, s, files); len(more) > 0 && left.spend(); more = exchangedFiles(w, right, files) {
+		files = append(files, more...)
+		right = clone(w, w.Symbols, exchangeAll(cpu, files)).Walk(thread) // which may get into further files
+	}
 	if len(files) < 2 {
 		return nil
 	}
-	for _, t := range files {
+	best := differs // of one file alone
+	for i := range files {
 		if !left.spend() {
 			return nil
 		}
-		if _, how := matches(clone(w, w.Symbols, t.rewrite(wholeModule, exchange(cpu))).Walk(thread)); how != differs {
-			return nil
-		}
+		_, how := matches(clone(w, w.Symbols, exchangeAll(cpu, files[i:i+1])).Walk(thread))
+		best = max(best, how)
 	}
-	var names []string
-	var patches []unwind.Patch
-	for _, t := range files {
-		names = append(names, unwind.BaseName(t.module.CodeFile))
-		patches = append(patches, t.rewrite(wholeModule, exchange(cpu)))
-	}
-	patch := unwind.Patch{CFI: func(m *unwind.Module, symbols *symfile.Symbols, addr uint64, info *symfile.CFI) *symfile.CFI {
-		for _, p := range patches {
-			info = p.CFI(m, symbols, addr, info)
-		}
-		return info
-	}}
-	right := clone(w, w.Symbols, patch).Walk(thread)
 	n, how := matches(right)
-	if how == differs {
+	if how <= best {
 		return nil
 	}
 	if b.settle(w, s, right); b.Attempt == nil {
 		return nil
 	}
+	var names []string
+	for _, t := range files {
+		names = append(names, unwind.BaseName(t.module.CodeFile))
+	}
 	last := len(names) - 1
 	where := "every record of the files of " + strings.Join(names[:last], ", ") + " and " + names[last]
 	return &Remedy{
 		Kind: "exchange-registers", Text: fmt.Sprintf("exchange %s and %s back in %s", cpu.FP, cpu.SP, where), Rule: "cfi-swapped-frame-stack",
-		Module: b.Attempt.Record.Module, Line: b.Line, Scope: where, Frames: n, patch: patch, surely: how == agrees,
+		Module: b.Attempt.Record.Module, Line: b.Line, Scope: where, Frames: n, patch: exchangeAll(cpu, files), surely: how == agrees,
 	}
 }
 
-// exchangedFiles are the files of a stack in which functions begin with the CFA taken from the frame pointer, which no
-// calling convention has; one record stands for each.
-func exchangedFiles(w *unwind.Walker, s *unwind.Stack, cpu *arch.CPU) []*target {
+// exchangeAll exchanges the registers in all records of some files.
+func exchangeAll(cpu *arch.CPU, files []*target) unwind.Patch {
+	var patches []unwind.Patch
+	for _, t := range files {
+		patches = append(patches, t.rewrite(wholeModule, exchange(cpu)))
+	}
+	return unwind.Patch{CFI: func(m *unwind.Module, symbols *symfile.Symbols, addr uint64, info *symfile.CFI) *symfile.CFI {
+		for _, p := range patches {
+			info = p.CFI(m, symbols, addr, info)
+		}
+		return info
+	}}
+}
+
+// exchangedFiles are the files of a stack, but for those that are known, in which functions begin with the CFA taken
+// from the frame pointer, which no calling convention has. One record stands for each.
+func exchangedFiles(w *unwind.Walker, s *unwind.Stack, known []*target) []*target {
 	var out []*target
+	cpu := s.Frames[0].Registers.CPU
 	seen := make(map[*unwind.Module]bool)
+	for _, t := range known {
+		seen[t.module] = true
+	}
 	for i := range s.Frames {
 		f := &s.Frames[i]
 		if f.Module == nil || seen[f.Module] || cpu.FP == "" || cpu.SP == "" {

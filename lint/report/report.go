@@ -29,6 +29,8 @@ type Options struct {
 	// Consumers are those whose effects are told.
 	Consumers lint.ConsumerSet
 	Version   string // of symlint
+	// Command is that of the run, by which SARIF tells uploads for one commit apart. Empty: check.
+	Command string
 	// Root is the directory that the relative paths of SARIF and GitHub start from. Empty: the working directory.
 	Root string
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -56,7 +57,7 @@ func (s *sarifReporter) Begin() error {
 		{"originalUriBaseIds", map[string]any{srcRoot: map[string]any{
 			"description": sarifMessage{Text: "The directory symlint was run in or told to relate paths to."}}}},
 		// Several uploads for one commit must not replace each other.
-		{"automationDetails", map[string]string{"id": "symlint/check/"}},
+		{"automationDetails", map[string]string{"id": "symlint/" + cmp.Or(s.Command, "check") + "/"}},
 	} {
 		if err == nil {
 			err = s.member(",\n", m.name, m.value)

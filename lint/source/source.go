@@ -94,7 +94,7 @@ func (f *finder) fail(path string, err error) {
 	f.add(path, failed{path, fmt.Errorf("%s: %w", path, err)})
 }
 
-// dir adds the symbol files below a directory. Links to files are read, links to directories are not followed: they
+// dir adds the symbol files and the ELF files with SFrame below a directory. Links to files are read, links to directories are not followed: they
 // may lead in circles or out of the store.
 func (f *finder) dir(root string) {
 	found := 0
@@ -113,7 +113,7 @@ func (f *finder) dir(root string) {
 			if d != nil && d.IsDir() {
 				return fs.SkipDir
 			}
-		case d.IsDir() || !hasSymbolName(d.Name()):
+		case d.IsDir() || !hasSymbolName(d.Name()) && !f.hasSFrame(path, d):
 		case isRegular(path, d):
 			f.add(path, file{path, &f.options})
 			found++
@@ -126,7 +126,7 @@ func (f *finder) dir(root string) {
 }
 
 // ErrNoInput is wrapped by the error of a directory in which there is nothing to check.
-var ErrNoInput = errors.New("no symbol files in this directory: expected *.sym, *.sym.gz or *.sym.zst")
+var ErrNoInput = errors.New("no symbol files in this directory: expected *.sym, *.sym.gz or *.sym.zst, or ELF files with SFrame")
 
 func hasSymbolName(name string) bool {
 	name = strings.ToLower(name)

@@ -18,7 +18,7 @@ import (
 )
 
 type checkCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Symbol files, plain or compressed with gzip or zstd; directories, in which *.sym, *.sym.gz and *.sym.zst are looked for; - for standard input. Default: the working directory."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Symbol files, ELF files or SFrame sections by themselves, plain or compressed with gzip or zstd; directories, in which *.sym, *.sym.gz, *.sym.zst, *.sframe and ELF files with SFrame are looked for; - for standard input. Default: the working directory."`
 
 	Format     string `short:"f" default:"text" placeholder:"FORMAT" group:"Output:" help:"text, json, jsonl, sarif, github or junit."`
 	MaxPerRule *int   `placeholder:"N" group:"Output:" help:"Show N findings per rule and file in text and count the rest; 0 shows all. Default: 10. The other formats are not cut by it."`
@@ -28,7 +28,7 @@ type checkCmd struct {
 	Ignore      []string    `placeholder:"LIST" group:"Judgement:" help:"Do not report these."`
 	Severity    []string    `placeholder:"RULE=LEVEL" group:"Judgement:" help:"Give a rule, family or glob another severity: error, warning, info or off. Repeatable."`
 	FailOn      string      `placeholder:"LEVEL" group:"Judgement:" help:"Exit with 1 when there are findings of this severity or above: error, warning, info or never. Default: error."`
-	Consumer    []string    `placeholder:"NAME" group:"Judgement:" help:"Judge by what these consumers do: breakpad, rust-minidump, symbolic. Repeatable. Default: all of them."`
+	Consumer    []string    `placeholder:"NAME" group:"Judgement:" help:"Judge by what these consumers do: breakpad, rust-minidump, symbolic; of SFrame: binutils, ld, linux, glibc, llvm. Repeatable. Default: all of them."`
 	MinCoverage *percentage `placeholder:"SHARE" group:"Judgement:" help:"The share of code in FUNC records that must have unwind records, such as 95 (percent) or 0.95: below it the rule coverage is an error."`
 
 	Config        string `placeholder:"FILE" xor:"config" group:"Configuration:" help:"Read this configuration. Default: .symlint.toml in the working directory or the nearest one above it."`
@@ -39,16 +39,21 @@ type checkCmd struct {
 
 // Help is the long description.
 func (checkCmd) Help() string {
-	return `Lints Breakpad symbol files. Each finding names the place in the file, quotes the record, and tells what breakpad,
-rust-minidump and symbolic do with exactly this defect. What a file is, plain text, gzip or zstd, is told by its content.
+	return `Lints Breakpad symbol files and the SFrame sections of ELF files. Each finding names the place in the file, quotes the
+record, and tells what breakpad, rust-minidump and symbolic do with exactly this defect. What a file is, plain text,
+gzip or zstd, a symbol file or ELF, is told by its content.
+
+SFrame is held against the format, against the headers, code and symbols of its file, and address by address against
+.eh_frame and .debug_frame of the same file. Findings tell what binutils, ld, the Linux kernel, glibc and LLVM do.
 
 Exit status: 0 when nothing was found at or above --fail-on, 1 when something was, 2 for wrong usage and for input that
-cannot be read or is no symbol file. The other inputs are checked all the same.
+cannot be read or is none of these. The other inputs are checked all the same.
 
 Examples:
 
     symlint check app.sym
     symlint check symbols/ --fail-on warning
+    symlint check app libapp.so crt1.o
     dump_syms app | symlint check -
     symlint check symbols/ --select cfi,win --consumer breakpad
     symlint check symbols/ --format sarif --output symlint.sarif
@@ -104,6 +109,9 @@ func (c *checkCmd) prepare(a *app) (*check, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseWalks(g, c.Select); err != nil {
+		return nil, err
+	}
 	flags := config.Flags{Select: c.Select, Ignore: c.Ignore, Severity: c.Severity, Consumers: c.Consumer, MinCoverage: (*float64)(c.MinCoverage)}
 	paths := c.Paths
 	if len(paths) == 0 {
@@ -139,7 +147,7 @@ func (c *checkCmd) prepare(a *app) (*check, error) {
 		return nil, err
 	}
 	k.runner = lint.Runner{
-		Registry: g, Analyzers: rules.Analyzers(), Settings: settings.of, Known: k.known.filter(),
+		Registry: g, Analyzers: rules.Analyzers(), Binary: rules.BinaryAnalyzers(), Settings: settings.of, Known: k.known.filter(),
 		Keep: keep(k.format, maxPerRule), Jobs: a.Jobs,
 	}
 	return k, nil
@@ -234,6 +242,9 @@ func (s *settings) of(path string) (*lint.Settings, error) {
 func (s *settings) enabled(g *lint.Registry) []*lint.Rule {
 	out := []*lint.Rule{}
 	for _, r := range g.Rules() {
+		if rules.NeedsDump(r) {
+			continue // verify's
+		}
 		on := s.base.Enabled(g, r)
 		for _, x := range s.byPath {
 			on = on || x.Enabled(g, r)
@@ -286,6 +297,9 @@ func (k *check) write(p *progress) (*lint.Summary, error) {
 		k.known.done(res)
 		if res.Err != nil {
 			fmt.Fprintf(stderr, "symlint: %v\n", res.Err)
+		}
+		if res.Note != "" && !k.app.Quiet {
+			fmt.Fprintf(stderr, "symlint: %s: %s\n", res.Path, res.Note)
 		}
 		return rep.File(res)
 	})

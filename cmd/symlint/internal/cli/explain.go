@@ -67,18 +67,21 @@ func explain(w io.Writer, r *lint.Rule, g *lint.Registry, color bool) error {
 	}
 	fmt.Fprintln(w, "\nConsumers:")
 	for c := lint.Consumer(0); c < lint.ConsumerCount; c++ {
+		if !r.Consumers().Has(c) {
+			continue
+		}
 		const indent = 29
 		text := wrap(r.Effects[c].Text, strings.Repeat(" ", indent))
 		fmt.Fprintf(w, "  %-13s  %-10s  %s\n", c, r.Effects[c].Impact, strings.TrimLeft(text, " "))
 	}
 	fmt.Fprintln(w, "\nWrong:")
-	writeLines(w, rules.Excerpt(r.Bad.Text, r.Bad.Line))
+	writeLines(w, rules.BadExcerpt(r))
 	fmt.Fprintln(w)
 	if err := reportExample(w, r, g, color); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "\nRight:")
-	writeLines(w, rules.Excerpt(r.Good, 0))
+	writeLines(w, rules.GoodExcerpt(r))
 	if r.Evidence != "" {
 		fmt.Fprintf(w, "\nEvidence: %s\n", strings.TrimLeft(wrap(r.Evidence, "  "), " "))
 	}

@@ -142,7 +142,14 @@ func newRuleJSON(r *lint.Rule) (ruleJSON, error) {
 		Evidence: r.Evidence, References: append([]string{}, r.Refs...), URL: r.DocURL(),
 	}
 	for c := lint.Consumer(0); c < lint.ConsumerCount; c++ {
+		if !r.Consumers().Has(c) {
+			continue
+		}
 		out.Consumers[c.String()] = effectJSON{r.Effects[c].Impact.String(), r.Effects[c].Text}
+	}
+	if r.Binary { // what is shown of them
+		out.Bad.Text = strings.Join(rules.BadExcerpt(r), "\n") + "\n"
+		out.Good = strings.Join(rules.GoodExcerpt(r), "\n") + "\n"
 	}
 	res, err := rules.RunExample(r)
 	if err != nil {
