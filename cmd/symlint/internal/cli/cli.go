@@ -33,7 +33,9 @@ type commands struct {
 	Rules   rulesCmd   `cmd:"" help:"List the rules."`
 	Explain explainCmd `cmd:"" help:"Explain rules: why they matter, what consumers do, a bad and a good example."`
 	Lookup  lookupCmd  `cmd:"" help:"Tell what a symbol file says of an address: function, line, inlined calls, unwind rows."`
+	Dump    dumpCmd    `cmd:"" help:"Show what a symbol file or SFrame section holds, for people and for git diff."`
 	Walk    walkCmd    `cmd:"" aliases:"stackwalk" help:"Walk the stacks of a minidump, microdump or ELF core."`
+	Verify  verifyCmd  `cmd:"" help:"Hold the walk of a dump against a reference, and tell which record is to blame."`
 	Version versionCmd `cmd:"" help:"Tell the version of symlint and how it was built."`
 
 	globals
@@ -53,7 +55,7 @@ const description = `Symlint lints Breakpad symbol files and walks the stacks of
 
 It reads .sym files as Breakpad, rust-minidump and symbolic do, and tells what each of them will lose, misread or
 refuse: record by record, with the place in the file. It walks minidumps, microdumps and ELF cores as Google's
-minidump_stackwalk does, and tells which record produced each frame.
+minidump_stackwalk does, tells which record produced each frame, and holds the stacks against a reference.
 
 Exit status: 0 nothing to report, 1 findings at or above --fail-on, 2 wrong usage or unreadable input.`
 
