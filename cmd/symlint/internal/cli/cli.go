@@ -36,6 +36,7 @@ type commands struct {
 	Dump    dumpCmd    `cmd:"" help:"Show what a symbol file or SFrame section holds, for people and for git diff."`
 	Walk    walkCmd    `cmd:"" aliases:"stackwalk" help:"Walk the stacks of a minidump, microdump or ELF core."`
 	Verify  verifyCmd  `cmd:"" help:"Hold the walk of a dump against a reference, and tell which record is to blame."`
+	Diff    diffCmd    `cmd:"" help:"Compare two symbol files, or two symbol stores, by meaning."`
 	Version versionCmd `cmd:"" help:"Tell the version of symlint and how it was built."`
 
 	globals

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"github.com/symlint/symlint/lint"
 	"github.com/symlint/symlint/lint/source"
@@ -112,7 +113,7 @@ func (c *dumpCmd) open(a *app, path string, show func(*dumped) error) error {
 			d.Close()
 		}
 	}
-	if _, ok := errors.AsType[trouble](err); ok {
+	if _, ok := errors.AsType[trouble](err); ok && !errors.Is(err, syscall.EPIPE) {
 		a.complain("%v", err)
 		a.exit(exitTrouble)
 		return nil
