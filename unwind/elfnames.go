@@ -6,6 +6,8 @@ import (
 	"debug/elf"
 	"slices"
 	"sort"
+
+	"github.com/ianlancetaylor/demangle"
 )
 
 // elfFunction is a function of an ELF symbol table.
@@ -56,7 +58,8 @@ func (w *Walker) elfName(f *Frame) {
 	for ; at >= 0; at-- {
 		x := &i.functions[at]
 		if x.size == 0 || addr-x.addr < x.size {
-			f.Function, f.FunctionBase = x.name, x.addr-i.cfi.Base()+f.Module.Base
+			// Demangled only now: a symbol table has many names, and stacks few.
+			f.Function, f.FunctionBase = demangle.Filter(x.name, demangle.LLVMStyle), x.addr-i.cfi.Base()+f.Module.Base
 			return
 		}
 		if at > 0 && i.functions[at-1].addr != x.addr {

@@ -49,12 +49,13 @@ var formats = []string{"unwind/symfile", "unwind/sframe", "unwind/dwarf", "unwin
 
 // only are modules that these rooms alone may use.
 var only = map[string][]string{
-	"github.com/alecthomas/kong":    {"cmd/symlint/internal/cli"},
-	"github.com/mattn/go-isatty":    {"cmd/symlint/internal/cli"},
-	"github.com/fatih/color":        {"lint/report"},
-	"github.com/sergi/go-diff":      {"lint/symdiff"},
-	"github.com/BurntSushi/toml":    {"lint/config"},
-	"github.com/klauspost/compress": {"lint/source", "unwind/symstore"},
+	"github.com/alecthomas/kong":         {"cmd/symlint/internal/cli"},
+	"github.com/mattn/go-isatty":         {"cmd/symlint/internal/cli"},
+	"github.com/fatih/color":             {"lint/report"},
+	"github.com/sergi/go-diff":           {"lint/symdiff"},
+	"github.com/BurntSushi/toml":         {"lint/config"},
+	"github.com/klauspost/compress":      {"lint/source", "unwind/symstore"},
+	"github.com/ianlancetaylor/demangle": {"unwind"},
 }
 
 type listed struct {
