@@ -228,6 +228,10 @@ func (x *walk) executable(pc uint64) bool {
 	return x.Process.Modules.At(pc) != nil
 }
 
+// justReturned is how far behind a return address the program counter may be, in bytes, for the link register to be
+// that of a call made by the function itself.
+const justReturned = 64
+
 // byLink takes the link register of the innermost frame for the return address: code without any record is most often
 // a leaf function or at its entry.
 func (x *walk) byLink(f *Frame) bool {
@@ -243,8 +247,9 @@ func (x *walk) byLink(f *Frame) bool {
 	case kindARM:
 		pc &^= 1
 	}
-	if !x.returnAddress(pc) || pc == callee.Registers.PC() {
-		return false
+	at := callee.Registers.PC()
+	if !x.returnAddress(pc) || pc <= at && at-pc <= justReturned {
+		return false // a call that returned here a moment ago left it
 	}
 	f.Registers = callee.Registers
 	f.Registers.Set(cpu.Slot.PC, pc)
@@ -337,10 +342,11 @@ func (x *walk) bestFP(f *Frame) bool {
 // saveAreaS390 finds the caller by the registers that every function of s390x with a frame saves at its entry, at fixed
 // places above the caller's stack pointer: r14, the return address, at 112, and behind it that stack pointer itself.
 func (x *walk) saveAreaS390(f *Frame) bool {
-	const window, area = 4096, 112
+	const window, area, frame = 4096, 112, 160
 	cpu := x.e.cpu
 	sp := x.callee().Registers.SP()
-	for at := sp + area + 8; at < sp+window*8; at += 8 { // at sp+area a function called from this frame saved its own
+	// A frame that calls has at least the save area of what it calls, so the caller's stack pointer is that far above.
+	for at := sp + frame + area; at < sp+window*8; at += 8 {
 		above, ok := x.load(at+8, 8)
 		if !ok {
 			return false
