@@ -88,8 +88,21 @@ func shorter(w *unwind.Walker, thread int, s *unwind.Stack) []Issue {
 		return nil
 	}
 	names := clone(w, w.Symbols, unwind.Patch{}) // names the frames of walks without symbols
+	further := "without any symbols"
 	if !reachesFurther(names, s, clone(w, withheld{w.Symbols, nil}, unwind.Patch{}).Walk(thread)) {
-		return nil
+		// A technique alone must not do better than all of them together either.
+		further = ""
+		for _, t := range [...]unwind.Technique{unwind.ByFramePointer, unwind.ByCFI, unwind.ByWin, unwind.ByDWARF, unwind.BySFrame} {
+			alone := clone(w, w.Symbols, unwind.Patch{})
+			alone.Best, alone.Techniques = false, []unwind.Technique{t}
+			if reachesFurther(names, s, alone.Walk(thread)) {
+				further = "by " + t.String() + " alone"
+				break
+			}
+		}
+		if further == "" {
+			return nil
+		}
 	}
 	// Which file is it? Those of the frames up to the end, from there downwards.
 	var out []Issue
@@ -118,7 +131,7 @@ func shorter(w *unwind.Walker, thread int, s *unwind.Stack) []Issue {
 	f := &s.Frames[len(s.Frames)-1]
 	return append(out, Issue{
 		Rule: "walk-shorter-with-symbols", Thread: thread, Frame: len(s.Frames) - 1, Module: f.Module, Function: f.Function,
-		Message: fmt.Sprintf("thread %d: the walk reaches further without any symbols; no single file makes the difference", thread),
+		Message: fmt.Sprintf("thread %d: the walk reaches further %s; no single file makes the difference", thread, further),
 	})
 }
 
