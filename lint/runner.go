@@ -28,6 +28,8 @@ type Input struct {
 	// and the result carries the error.
 	Err   error
 	Close func() error // may be nil
+	// Forget tells that the bytes from from to to of Data are not needed soon; nil where Data is no mapped file.
+	Forget func(from, to int)
 }
 
 // Runner leads inputs through analyzers.

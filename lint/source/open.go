@@ -53,7 +53,11 @@ func (l *loader) open() (*lint.Input, error) {
 	if err != nil {
 		return l.stream(file)
 	}
-	return l.interpretMapped(data, unmap)
+	in, err := l.interpretMapped(data, unmap)
+	if in != nil && len(in.Data) > 0 && &in.Data[0] == &data[0] {
+		in.Forget = func(from, to int) { forget(data, from, to) }
+	}
+	return in, err
 }
 
 // interpretMapped is interpret for a file that may become shorter meanwhile: then its memory cannot be read.

@@ -75,6 +75,7 @@ type stray struct {
 
 // model is one file as far as it is kept: its ranges, hashes and where to read on.
 type model struct {
+	forget  func(from, to int) // may be nil
 	data    []byte
 	module  symfile.ModuleEntry
 	info    []string
@@ -101,6 +102,9 @@ type namedID struct {
 	off  uint32 // of the record
 	name []byte
 }
+
+// forgetEvery is how many bytes are read between two calls of forget.
+const forgetEvery = 4 << 20
 
 var seed = maphash.MakeSeed()
 
@@ -171,7 +175,7 @@ type part struct {
 
 // scan reads all records.
 func (m *model) scan(jobs int) {
-	*m = model{data: m.data, fileIDs: m.fileIDs, origins: m.origins, files: m.files, inlined: m.inlined, namesEnd: m.namesEnd}
+	*m = model{data: m.data, forget: m.forget, fileIDs: m.fileIDs, origins: m.origins, files: m.files, inlined: m.inlined, namesEnd: m.namesEnd}
 	chunks := symfile.Cut(m.data, max(1, min(jobs, len(m.data)>>18)))
 	parts := make([]part, len(chunks))
 	parallel(jobs, len(chunks), func(i int) { m.scanPart(&parts[i], chunks[i].From, chunks[i].To) })
@@ -250,8 +254,13 @@ func (m *model) scanPart(p *part, from, to int) {
 			e = nil
 		}
 	}
+	forgotten := from
 	for s.Next() {
 		r := s.Record()
+		if m.forget != nil && r.Span.Off-forgotten >= forgetEvery {
+			m.forget(forgotten, r.Span.Off)
+			forgotten = r.Span.Off
+		}
 		p.counts[r.Kind]++
 		switch r.Kind {
 		case symfile.Line:

@@ -82,6 +82,9 @@ type Options struct {
 	PathMaps []PathMap
 	// KeepPaths switches the detection of a moved source directory off.
 	KeepPaths bool
+	// ForgetOld and ForgetNew, if set, are told now and then that bytes of the older or newer file have been read and are
+	// not needed soon.
+	ForgetOld, ForgetNew func(from, to int)
 	// Jobs is how many things are done at the same time; 0 = one for each CPU. The result does not depend on it.
 	Jobs int
 }
@@ -118,6 +121,7 @@ type comparison struct {
 
 func (c *comparison) compare(old, new []byte) {
 	c.old, c.new = newModel(old), newModel(new)
+	c.old.forget, c.new.forget = c.o.ForgetOld, c.o.ForgetNew
 	c.scan(false)
 	if c.old.late || c.new.late {
 		c.scan(true)

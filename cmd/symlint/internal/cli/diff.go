@@ -206,6 +206,7 @@ func (d *diffRun) files(old, new, oldName, newName string) error {
 	case errNew != nil:
 		return errNew
 	}
+	d.options.ForgetOld, d.options.ForgetNew = a.Forget, b.Forget
 	r := symdiff.Compare(a.Data, b.Data, d.options)
 	r.Old.Path, r.New.Path = shownPath(oldName), shownPath(newName)
 	if !d.Git {
