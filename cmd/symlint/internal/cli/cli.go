@@ -120,6 +120,9 @@ func Run(args []string, env Env) (status int) {
 
 // misused tells what is wrong with the command line.
 func (a *app) misused(err error, args []string) int {
+	if errors.Is(err, syscall.EPIPE) { // help that nobody reads any more
+		return a.status
+	}
 	a.complain("%v", err)
 	help := "symlint --help"
 	var parse *kong.ParseError
