@@ -207,9 +207,6 @@ func checkWalk(t *testing.T, w *Walker, s *Stack) {
 
 // Symbols of many deltas and calls, and frames all over them: what grows with both has to stay bearable.
 func TestWalkHostileSymbols(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second")
-	}
 	text := "STACK CFI INIT 0 10000 .cfa: $rsp 1 + .ra: $rip 2 +\n"
 	for i := range 4000 {
 		text += fmt.Sprintf("STACK CFI %x $rbx: $rbx %d +\n", i, i)
